@@ -1,0 +1,182 @@
+//! What a model is trained or tested on: features of rows and the labels that were observed on them.
+
+use super::csr::{Csr, Labels};
+use crate::error::{Error, Result};
+use std::borrow::Cow;
+
+/// Features stored for every (row, column).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense<'a> {
+    cols: usize,
+    rows: usize,
+    values: Cow<'a, [f32]>,
+}
+
+impl<'a> Dense<'a> {
+    /// Checks that there are `rows * cols` finite values, row by row.
+    pub fn new(rows: usize, cols: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
+        let values = values.into();
+        if rows.checked_mul(cols) != Some(values.len()) {
+            return Err(Error::value("the size of a dense matrix is off")
+                .expected(format!("{rows} x {cols} values"))
+                .found(values.len().to_string()));
+        }
+        if let Some(place) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::value(format!("the feature in row {}, column {} is not finite", place / cols, place % cols)));
+        }
+        Ok(Dense { cols, rows, values })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.cols..(row + 1) * self.cols]
+    }
+
+    /// The entries that are not zero, as a sparse matrix.
+    pub fn to_sparse(&self) -> Result<Csr<'static, f32>> {
+        let rows = (0..self.rows).map(|row| {
+            let entries = self.row(row).iter().enumerate().filter(|(_, value)| **value != 0.0);
+            entries.map(|(column, value)| (column as u32, *value))
+        });
+        Csr::from_rows(self.cols as u64, rows)
+    }
+}
+
+/// Features of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Features<'a> {
+    /// Most entries are zero and not stored.
+    Sparse(Csr<'a, f32>),
+    /// Every entry is stored.
+    Dense(Dense<'a>),
+}
+
+impl Features<'_> {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Features::Sparse(matrix) => matrix.rows(),
+            Features::Dense(matrix) => matrix.rows(),
+        }
+    }
+
+    /// Number of features.
+    pub fn cols(&self) -> usize {
+        match self {
+            Features::Sparse(matrix) => matrix.cols(),
+            Features::Dense(matrix) => matrix.cols(),
+        }
+    }
+
+    /// The features as a sparse matrix; zeros of dense ones are left out.
+    pub fn to_sparse(&self) -> Result<Cow<'_, Csr<'_, f32>>> {
+        match self {
+            Features::Sparse(matrix) => Ok(Cow::Borrowed(matrix)),
+            Features::Dense(matrix) => Ok(Cow::Owned(matrix.to_sparse()?)),
+        }
+    }
+
+    /// The given rows in the given order.
+    pub fn select_rows(&self, rows: &[usize]) -> Features<'static> {
+        match self {
+            Features::Sparse(matrix) => Features::Sparse(matrix.select_rows(rows)),
+            Features::Dense(matrix) => {
+                let values: Vec<f32> = rows.iter().flat_map(|&row| matrix.row(row)).copied().collect();
+                Features::Dense(Dense { cols: matrix.cols, rows: rows.len(), values: values.into() })
+            }
+        }
+    }
+}
+
+/// Rows with their observed labels; features, the true labels and a controlled set only where they are known.
+///
+/// ```
+/// use unmissed::data::{Dataset, Labels};
+/// let observed = Labels::from_ids(3, [vec![0], vec![2]])?;
+/// let clean = Labels::from_ids(3, [vec![0, 1], vec![2]])?;
+/// let data = Dataset::new(None, observed)?.with_clean(clean)?;
+/// assert_eq!(data.rows(), 2);
+/// # Ok::<(), unmissed::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset<'a> {
+    features: Option<Features<'a>>,
+    labels: Labels<'a>,
+    clean: Option<Labels<'a>>,
+}
+
+impl<'a> Dataset<'a> {
+    /// Puts features and labels of the same rows together.
+    pub fn new(features: Option<Features<'a>>, labels: Labels<'a>) -> Result<Self> {
+        if let Some(features) = &features
+            && features.rows() != labels.rows()
+        {
+            return Err(Error::value("features and labels have different numbers of rows")
+                .expected(format!("{} rows of labels, as of features", features.rows()))
+                .found(labels.rows().to_string()));
+        }
+        Ok(Dataset { features, labels, clean: None })
+    }
+
+    /// Adds the true labels of the same rows. Nothing may be observed that is not true: labels only go missing.
+    pub fn with_clean(mut self, clean: Labels<'a>) -> Result<Self> {
+        if (clean.rows(), clean.cols()) != (self.labels.rows(), self.labels.cols()) {
+            return Err(Error::value("clean and observed labels have different shapes")
+                .expected(format!("{} x {}", self.labels.rows(), self.labels.cols()))
+                .found(format!("{} x {}", clean.rows(), clean.cols())));
+        }
+        let clean = clean.into_sorted();
+        for row in 0..clean.rows() {
+            if let Some(label) = self.labels.row_ids(row).iter().find(|label| clean.row_ids(row).binary_search(label).is_err()) {
+                return Err(Error::value(format!("label {label} of row {row} is observed but not among the clean labels"))
+                    .hint("the clean labels must contain the observed ones"));
+            }
+        }
+        self.clean = Some(clean);
+        Ok(self)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.labels.rows()
+    }
+
+    /// The features, when there are any.
+    pub fn features(&self) -> Option<&Features<'a>> {
+        self.features.as_ref()
+    }
+
+    /// The observed labels.
+    pub fn labels(&self) -> &Labels<'a> {
+        &self.labels
+    }
+
+    /// The true labels, when they are known.
+    pub fn clean(&self) -> Option<&Labels<'a>> {
+        self.clean.as_ref()
+    }
+
+    /// Features and observed labels, taken apart.
+    pub fn into_parts(self) -> (Option<Features<'a>>, Labels<'a>) {
+        (self.features, self.labels)
+    }
+
+    /// The given rows in the given order.
+    pub fn select_rows(&self, rows: &[usize]) -> Dataset<'static> {
+        Dataset {
+            features: self.features.as_ref().map(|features| features.select_rows(rows)),
+            labels: self.labels.select_rows(rows),
+            clean: self.clean.as_ref().map(|clean| clean.select_rows(rows)),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! File formats, one file each, read and written.
+//!
+//! A format is an entry of [`FORMATS`]. [`read`] recognises the format by the content of the file (or takes the one that
+//! is asked for; ratings and dense matrices are never guessed), [`write`] goes by the name of the file. What a file holds
+//! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be.
+//! Adding a format is one new file and one line in the list.
+
+mod scores;
+mod svmlight;
+mod xmc;
+
+use super::source::{Compression, Source};
+use super::{Csr, Dataset};
+use crate::error::{Error, Result};
+use crate::progress::{Progress, Silent};
+use crate::spec::{self, Named, Spec};
+use std::path::{Path, PathBuf};
+
+/// All formats, in the order in which they are tried on a file.
+pub static FORMATS: &[&dyn Format] = &[&xmc::Xmc, &scores::Scores, &svmlight::Svmlight];
+
+/// A way to keep matrices in files.
+pub trait Format: Named + Sync {
+    /// Endings of file names (without a dot) that ask for this format when writing; the first is the usual one.
+    fn extensions(&self) -> &'static [&'static str];
+    /// Whether a file that starts with these (decompressed) bytes is in this format.
+    fn recognises(&self, head: &[u8]) -> bool;
+    /// Reads a file. `spec` carries the format's own options.
+    fn read(&self, source: Source, spec: &Spec, options: &ReadOptions<'_>) -> Result<Content>;
+    /// What of this content the format cannot hold, in words; empty when nothing is lost.
+    fn drops(&self, content: &Content) -> Vec<String>;
+    /// Writes a file and gives the names of what it wrote.
+    fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>>;
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Rows with labels, and features where the file has them.
+    Data(Dataset<'static>),
+    /// Labels with a score each: predictions, or ratings.
+    Scores(Csr<'static, f32>),
+}
+
+/// How to read.
+#[derive(Clone)]
+pub struct ReadOptions<'a> {
+    /// The format, when it is not to be recognised by content: `xmc`, `svmlight:base=1`, ...
+    pub format: Option<Spec>,
+    /// Scores (ratings) of at least this much are labels, when labels are wanted; `None`: all that are not zero.
+    pub positive: Option<f32>,
+    /// Whether files may be memory-mapped. Turn it off for files that another process may truncate meanwhile.
+    pub mmap: bool,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+}
+
+impl Default for ReadOptions<'_> {
+    fn default() -> Self {
+        ReadOptions { format: None, positive: None, mmap: true, progress: &Silent }
+    }
+}
+
+/// Reads a file in any format.
+///
+/// ```
+/// use unmissed::data::formats::{read_dataset, ReadOptions};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("data.txt");
+/// std::fs::write(&path, "2 4 3\n0,2 1:0.5 3:1\n 0:2\n")?;
+/// let data = read_dataset(&path, &ReadOptions::default())?;
+/// assert_eq!((data.rows(), data.labels().cols()), (2, 3));
+/// assert_eq!(data.labels().row_ids(0), [0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Content> {
+    let path = path.as_ref();
+    let source = Source::open(path, options.mmap)?;
+    let located = |error: Error| error.in_file(path);
+    if let Some(spec) = &options.format {
+        let format = spec::find(FORMATS, "format", spec.name())?;
+        return format.read(source, spec, options).map_err(located);
+    }
+    let head = source.head();
+    let Some(format) = FORMATS.iter().find(|format| format.recognises(head)) else {
+        return Err(located(unrecognised(head)));
+    };
+    format.read(source, &format.name().parse()?, options).map_err(located)
+}
+
+fn unrecognised(head: &[u8]) -> Error {
+    if head.is_empty() {
+        return Error::format("the file is empty").hint("a header 'rows features labels' is the least that is expected");
+    }
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
+    Error::format("the format of this file is not recognised")
+        .expected(format!("one of {}", names.join(", ")))
+        .found(format!("{} at its start", crate::error::shown(first)))
+        .hint("name the format with --from if you know it")
+}
+
+/// Reads rows with labels. Scores become labels where they are at least [`ReadOptions::positive`], or not zero.
+pub fn read_dataset(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Dataset<'static>> {
+    read(path, options)?.into_dataset(options.positive)
+}
+
+/// Reads predictions: the stored entries are the predictions, zeros included.
+pub fn read_scores(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Csr<'static, f32>> {
+    let path = path.as_ref();
+    match read(path, options)? {
+        Content::Scores(scores) => Ok(scores),
+        Content::Data(_) => Err(Error::format("labels without scores")
+            .expected("predictions ('rows labels', then 'label:score label:score')")
+            .found("a data set")
+            .in_file(path)),
+    }
+}
+
+/// Writes a file in the format that its name (or `format`) asks for. Gives the files written and what could not be held.
+pub fn write(content: &Content, path: impl AsRef<Path>, format: Option<&str>) -> Result<Written> {
+    let path = path.as_ref();
+    let format = match format {
+        Some(name) => spec::find(FORMATS, "format", name)?,
+        None => format_of_name(path, content)?,
+    };
+    Ok(Written { format: format.name(), dropped: format.drops(content), files: format.write(content, path)? })
+}
+
+/// What [`write`] did.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The name of the format.
+    pub format: &'static str,
+    /// The files that are there now.
+    pub files: Vec<PathBuf>,
+    /// What the format could not hold.
+    pub dropped: Vec<String>,
+}
+
+/// The format for a new file: by its ending; among formats with the same ending, the first that drops nothing.
+fn format_of_name(path: &Path, content: &Content) -> Result<&'static dyn Format> {
+    let (_, plain) = Compression::of_name(path);
+    let ending = plain.extension().and_then(|ending| ending.to_str()).unwrap_or("txt");
+    let candidates: Vec<_> = FORMATS.iter().filter(|format| format.extensions().contains(&ending)).collect();
+    let exact = candidates.iter().find(|format| format.drops(content).is_empty());
+    exact.or(candidates.first()).map(|format| **format).ok_or_else(|| {
+        let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.extensions()).copied().collect();
+        Error::value(format!("no format is known by the ending '.{ending}'"))
+            .in_file(path)
+            .expected(format!("one of .{}", known.join(", .")))
+            .hint("name the format with --to")
+    })
+}
+
+impl Content {
+    /// Rows with labels: scores become labels where they are at least `positive`, or not zero.
+    pub fn into_dataset(self, positive: Option<f32>) -> Result<Dataset<'static>> {
+        match self {
+            Content::Data(data) => Ok(data),
+            Content::Scores(scores) => {
+                let is_label = |value: f32| positive.map_or(value != 0.0, |least| value >= least);
+                let kept = scores.filter_map(scores.cols() as u64, |_, id, value| is_label(value).then_some(id))?;
+                Dataset::new(None, kept.pattern().into_owned())
+            }
+        }
+    }
+}

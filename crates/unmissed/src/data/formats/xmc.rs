@@ -1,0 +1,102 @@
+//! `xmc`: the text format of the extreme classification repository.
+//!
+//! A header `rows features labels`, then a line for each row: `l1,l2 f:v f:v`, ids 0-based. A row without labels starts with
+//! a space; a row may have no features; an empty line is a row with neither. Lines may end in `\r\n`, and the last one
+//! needs no end. Values are read to the nearest 32-bit number and written with the digits that bring them back exactly.
+
+use super::{Content, Format, ReadOptions};
+use crate::data::csr::checked_cols;
+use crate::data::output::Output;
+use crate::data::source::Source;
+use crate::data::text::{self, Grammar, Header};
+use crate::data::{Dataset, Features};
+use crate::error::{Error, Result};
+use crate::spec::{Named, Spec};
+use std::path::{Path, PathBuf};
+
+/// See the module's page.
+pub(super) struct Xmc;
+
+impl Named for Xmc {
+    fn name(&self) -> &'static str {
+        "xmc"
+    }
+    fn summary(&self) -> &'static str {
+        "text: header 'rows features labels', then 'l1,l2 f:v f:v' (the extreme classification repository's)"
+    }
+}
+
+impl Format for Xmc {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["txt", "xmc"]
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        text::header(head).is_some_and(|header| header.numbers.len() == 3)
+    }
+
+    fn read(&self, source: Source, spec: &Spec, options: &ReadOptions<'_>) -> Result<Content> {
+        spec.allow(&[], &[])?;
+        let (header, [rows, features, labels]) = Header::exactly(source.head(), "rows features labels")?;
+        let columns = |count| checked_cols(count).map_err(|error| error.at(1));
+        let grammar = Grammar { labels: true, entry: "feature", label_cols: columns(labels)?, entry_cols: columns(features)? };
+        let parsed = text::read_rows(source, Some(&header), &grammar, options.progress)?;
+        check_rows(rows, parsed.rows())?;
+        let (labels, features) = parsed.into_matrices(grammar.label_cols, grammar.entry_cols);
+        // Zero features is how labels alone are kept in this format.
+        let features = (features.cols() > 0).then_some(Features::Sparse(features));
+        Ok(Content::Data(Dataset::new(features, labels)?))
+    }
+
+    fn drops(&self, content: &Content) -> Vec<String> {
+        match content {
+            Content::Data(_) => Vec::new(),
+            Content::Scores(_) => vec!["scores (only where they are not zero is kept, as labels)".into()],
+        }
+    }
+
+    fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>> {
+        let data = content.clone().into_dataset(None)?;
+        let mut output = Output::create(path)?;
+        let columns = data.features().map_or(0, Features::cols);
+        output.put(format!("{} {} {}\n", data.rows(), columns, data.labels().cols()).as_bytes())?;
+        write_data(&mut output, &data)?;
+        output.finish()?;
+        Ok(vec![path.to_path_buf()])
+    }
+}
+
+/// Writes the rows `l1,l2 f:v f:v`.
+pub(super) fn write_data(output: &mut Output, data: &Dataset<'_>) -> Result<()> {
+    let features = data.features().map(Features::to_sparse).transpose()?;
+    text::write_rows(output, data.rows(), |row, text| {
+        for (place, id) in data.labels().row_ids(row).iter().enumerate() {
+            if place > 0 {
+                text.push(b',');
+            }
+            text::write_id(text, *id);
+        }
+        if let Some(features) = &features {
+            let (ids, values) = features.row(row);
+            for (id, value) in ids.iter().zip(values) {
+                text.push(b' ');
+                text::write_entry(text, *id, *value);
+            }
+        }
+    })
+}
+
+/// The number of rows must be what the header says: a file that was cut short must not pass for a small one.
+pub(super) fn check_rows(declared: u64, found: usize) -> Result<()> {
+    if declared == found as u64 {
+        return Ok(());
+    }
+    let error = Error::format("the header and the lines disagree about the number of rows")
+        .expected(format!("{declared} rows after the header"))
+        .found(found.to_string());
+    Err(if (found as u64) < declared {
+        error.hint("the file may be cut short")
+    } else {
+        error.hint("an empty line at the end counts as a row without labels")
+    })
+}

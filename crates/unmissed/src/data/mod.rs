@@ -1,0 +1,18 @@
+//! Data: how rows, features and labels are held, read, written, generated, split and masked.
+//!
+//! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them.
+
+pub mod csr;
+mod dataset;
+pub mod formats;
+mod label_stats;
+mod map;
+mod output;
+mod source;
+mod text;
+
+pub use csr::{Csr, Labels};
+pub use dataset::{Dataset, Dense, Features};
+pub use label_stats::LabelStats;
+pub use output::{Output, remove_unfinished};
+pub use source::Source;

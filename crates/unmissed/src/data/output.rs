@@ -1,0 +1,138 @@
+//! Files that appear whole or not at all: written under a temporary name beside the target, then renamed.
+
+use super::source::Compression;
+use crate::error::{Error, Result};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tempfile::TempPath;
+
+/// Temporary files that are being written, for [`remove_unfinished`].
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the temporary files of all outputs that are not finished. For signal handlers that end the process.
+pub fn remove_unfinished() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // Nothing can be done about a file that resists, and the process is about to end.
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn forget(path: &Path) {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != path);
+}
+
+/// A file in the making. A name that ends in `.gz` or `.zst` is compressed. Dropped before [`Output::finish`], it leaves
+/// nothing behind, and a file that was there before stays as it was.
+///
+/// ```
+/// use std::io::Write;
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("out.txt");
+/// let mut output = unmissed::data::Output::create(&path)?;
+/// output.write_all(b"hello\n")?;
+/// assert!(!path.exists());
+/// output.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"hello\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Output {
+    target: PathBuf,
+    temporary: Option<TempPath>,
+    encoder: Encoder,
+}
+
+enum Encoder {
+    Finished,
+    Plain(BufWriter<File>),
+    Gzip(Box<flate2::write::GzEncoder<BufWriter<File>>>),
+    Zstd(Box<zstd::Encoder<'static, BufWriter<File>>>),
+}
+
+impl Output {
+    /// Starts a file that will be at `path` when it is finished.
+    pub fn create(path: impl AsRef<Path>) -> Result<Output> {
+        let path = path.as_ref();
+        let failed = |cause| Error::io("cannot create", path, cause);
+        // Devices and pipes are written to, not replaced; a link keeps pointing at the file that it points at.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let existing = fs::metadata(&target).ok();
+        if existing.as_ref().is_some_and(|m| m.is_dir()) {
+            return Err(Error::value("is a directory").expected("the name of a file to write").in_file(path));
+        }
+        let (file, temporary) = if existing.as_ref().is_some_and(|m| !m.is_file()) {
+            (File::options().write(true).open(&target).map_err(failed)?, None)
+        } else {
+            let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(".unmissed-").suffix(".tmp");
+            #[cfg(unix)]
+            let default = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
+            #[cfg(unix)]
+            builder.permissions(existing.as_ref().map_or(default, |m| m.permissions()));
+            let (file, temporary) = builder.tempfile_in(folder).map_err(failed)?.into_parts();
+            UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(temporary.to_path_buf());
+            (file, Some(temporary))
+        };
+        let writer = BufWriter::with_capacity(1 << 18, file);
+        let encoder = match Compression::of_name(path).0 {
+            Compression::None => Encoder::Plain(writer),
+            Compression::Gzip => Encoder::Gzip(Box::new(flate2::write::GzEncoder::new(writer, flate2::Compression::default()))),
+            Compression::Zstd => Encoder::Zstd(Box::new(zstd::Encoder::new(writer, 0).map_err(failed)?)),
+        };
+        Ok(Output { target, temporary, encoder })
+    }
+
+    /// Writes what is left, and gives the file its name.
+    pub fn finish(mut self) -> Result<()> {
+        let target = self.target.clone();
+        let failed = |cause| Error::io("cannot write", &target, cause);
+        let mut writer = match std::mem::replace(&mut self.encoder, Encoder::Finished) {
+            Encoder::Finished => return Ok(()),
+            Encoder::Plain(writer) => writer,
+            Encoder::Gzip(encoder) => encoder.finish().map_err(failed)?,
+            Encoder::Zstd(encoder) => encoder.finish().map_err(failed)?,
+        };
+        writer.flush().map_err(failed)?;
+        if let Some(temporary) = self.temporary.take() {
+            let name = temporary.to_path_buf();
+            temporary.persist(&target).map_err(|e| failed(e.error))?;
+            forget(&name);
+        }
+        Ok(())
+    }
+
+    /// Writes bytes; an error names the target.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(|cause| Error::io("cannot write", &self.target, cause))
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.encoder {
+            Encoder::Finished => Ok(0),
+            Encoder::Plain(writer) => writer.write(bytes),
+            Encoder::Gzip(encoder) => encoder.write(bytes),
+            Encoder::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.encoder {
+            Encoder::Finished => Ok(()),
+            Encoder::Plain(writer) => writer.flush(),
+            Encoder::Gzip(encoder) => encoder.flush(),
+            Encoder::Zstd(encoder) => encoder.flush(),
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            forget(temporary);
+        }
+    }
+}

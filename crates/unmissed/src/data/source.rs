@@ -1,0 +1,192 @@
+//! Where bytes come from: a file, mapped or read, plain or compressed, or a pipe.
+
+use super::map::Map;
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// How much of a source is looked at to recognise its format.
+const HEAD: usize = 64 << 10;
+/// How much text a stream hands over at a time.
+const BLOCK: usize = 16 << 20;
+/// No line of a sane file is longer; this bounds what a hostile one can make us hold.
+const LONGEST_LINE: usize = 1 << 30;
+
+/// An opened input. Gzip and zstd are undone on the way.
+pub struct Source {
+    path: PathBuf,
+    head: Vec<u8>,
+    body: Body,
+}
+
+enum Body {
+    Mapped(Map),
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Source {
+    /// Opens the file at `path`. `mmap` allows a memory map; pipes and compressed files are streams anyway.
+    pub fn open(path: impl AsRef<Path>, mmap: bool) -> Result<Source> {
+        let path = path.as_ref().to_path_buf();
+        let failed = |cause| Error::io("cannot open", &path, cause);
+        let file = File::open(&path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(Error::value("is a directory").expected("a file").in_file(&path));
+        }
+        let body = if metadata.is_file() && metadata.len() > 0 && mmap {
+            let map = Map::of(&file).map_err(|cause| Error::io("cannot map", &path, cause))?;
+            match Compression::of(map.as_ref()) {
+                Compression::None => Body::Mapped(map),
+                compression => Body::Stream(compression.decoder(Box::new(Cursor::new(map))).map_err(failed)?),
+            }
+        } else {
+            let (magic, rest) = peek(Box::new(file), 4).map_err(failed)?;
+            Body::Stream(Compression::of(&magic).decoder(rest).map_err(failed)?)
+        };
+        Source { head: Vec::new(), path, body }.with_head()
+    }
+
+    fn with_head(mut self) -> Result<Source> {
+        match self.body {
+            Body::Mapped(ref map) => self.head = map.as_ref()[..map.as_ref().len().min(HEAD)].to_vec(),
+            Body::Stream(stream) => {
+                let (head, stream) = peek(stream, HEAD).map_err(|cause| unreadable(&self.path, cause))?;
+                self.head = head;
+                self.body = Body::Stream(stream);
+            }
+        }
+        Ok(self)
+    }
+
+    /// The file that this is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The first bytes, decompressed.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The number of bytes to come, when it is known.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match &self.body {
+            Body::Mapped(map) => Some(map.as_ref().len() as u64),
+            Body::Stream(_) => None,
+        }
+    }
+
+    /// Everything at once.
+    pub(crate) fn into_bytes(self) -> Result<Bytes> {
+        match self.body {
+            Body::Mapped(map) => Ok(Bytes::Mapped(map)),
+            Body::Stream(mut stream) => {
+                let mut bytes = Vec::new();
+                stream.read_to_end(&mut bytes).map_err(|cause| unreadable(&self.path, cause))?;
+                Ok(Bytes::Owned(bytes))
+            }
+        }
+    }
+
+    /// Hands the text over in blocks of whole lines: a mapped file in one block, a stream in blocks of some megabytes, so
+    /// that compressed text is never in memory as a whole.
+    pub(crate) fn for_each_block(self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut stream = match self.body {
+            Body::Mapped(map) => return take(map.as_ref()),
+            Body::Stream(stream) => stream,
+        };
+        let mut block = Vec::with_capacity(BLOCK);
+        loop {
+            let before = block.len();
+            let read = stream.by_ref().take(BLOCK as u64).read_to_end(&mut block).map_err(|cause| unreadable(&self.path, cause))?;
+            if read == 0 {
+                return if block.is_empty() { Ok(()) } else { take(&block) };
+            }
+            match memchr::memrchr(b'\n', &block[before..]) {
+                Some(end) => {
+                    let end = before + end + 1;
+                    take(&block[..end])?;
+                    block.drain(..end);
+                }
+                None if block.len() > LONGEST_LINE => {
+                    return Err(Error::format("a line is too long")
+                        .expected(format!("at most {LONGEST_LINE} bytes"))
+                        .in_file(&self.path)
+                        .hint("is this a text file?"));
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+/// The whole content of a source.
+pub(crate) enum Bytes {
+    Mapped(Map),
+    Owned(Vec<u8>),
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map.as_ref(),
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// How a file is compressed, by its first bytes on reading and by its name on writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    fn of(magic: &[u8]) -> Compression {
+        match magic {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+
+    /// The compression that a name asks for, and the name without that ending.
+    pub(crate) fn of_name(path: &Path) -> (Compression, PathBuf) {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("gz") => (Compression::Gzip, path.with_extension("")),
+            Some("zst") => (Compression::Zstd, path.with_extension("")),
+            _ => (Compression::None, path.to_path_buf()),
+        }
+    }
+
+    fn decoder(self, stream: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Compression::None => stream,
+            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(stream)),
+            Compression::Zstd => Box::new(zstd::Decoder::new(stream)?),
+        })
+    }
+}
+
+/// Up to `count` bytes from the front of a stream, and the stream with them put back.
+fn peek(mut stream: Box<dyn Read + Send>, count: usize) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    let mut head = Vec::new();
+    stream.by_ref().take(count as u64).read_to_end(&mut head)?;
+    let whole = Cursor::new(head.clone()).chain(stream);
+    Ok((head, Box::new(whole)))
+}
+
+fn unreadable(path: &Path, cause: io::Error) -> Error {
+    match cause.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
+            Error::format(format!("compressed data is broken ({cause})"))
+                .in_file(path)
+                .hint("the file is truncated or damaged: fetch or write it again")
+        }
+        _ => Error::io("cannot read", path, cause),
+    }
+}

@@ -1,0 +1,207 @@
+//! One error for the whole library: what went wrong, where, what was expected, what was found, and what to do.
+//!
+//! An error reads `path:line: what: expected E, found F; hint`, each part present only when it is known. The layer that
+//! knows a part adds it ([`Error::at`], [`Error::in_file`], ...), so that nothing is said twice.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of everything in this library that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Which family an error belongs to; bindings map it to their own exception types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system refused: a missing file, no permission, a full disk.
+    Io,
+    /// A file's content is not what its format promises.
+    Format,
+    /// An argument, or values in memory, outside what the function accepts.
+    Value,
+    /// The run was stopped from outside (Ctrl-C).
+    Interrupted,
+}
+
+/// What went wrong, where, and what to do about it.
+///
+/// ```
+/// use unmissed::error::Error;
+/// let error = Error::format("label id out of range")
+///     .expected("an id below 159")
+///     .found("200")
+///     .in_file("train.txt")
+///     .at(3);
+/// assert_eq!(
+///     error.to_string(),
+///     "train.txt:3: label id out of range: expected an id below 159, found 200"
+/// );
+/// ```
+#[derive(Debug)]
+pub struct Error(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    kind: ErrorKind,
+    what: String,
+    path: Option<PathBuf>,
+    line: Option<u64>,
+    expected: Option<String>,
+    found: Option<String>,
+    hint: Option<String>,
+    source: Option<std::io::Error>,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Error(Box::new(Parts {
+            kind,
+            what: what.into(),
+            path: None,
+            line: None,
+            expected: None,
+            found: None,
+            hint: None,
+            source: None,
+        }))
+    }
+
+    /// A file whose content breaks its format.
+    pub fn format(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Format, what)
+    }
+
+    /// An argument or value that the function does not accept.
+    pub fn value(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Value, what)
+    }
+
+    /// The run was stopped from outside.
+    pub fn interrupted() -> Self {
+        Self::new(ErrorKind::Interrupted, "interrupted")
+    }
+
+    /// An operating-system error while doing `what` with the file at `path`.
+    pub fn io(what: impl Into<String>, path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        let mut error = Self::new(ErrorKind::Io, what).in_file(path);
+        error.0.source = Some(source);
+        error
+    }
+
+    /// Adds the file, unless one is known already.
+    #[must_use]
+    pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.0.path.get_or_insert_with(|| path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Adds the line (1-based, the header included), unless one is known already.
+    #[must_use]
+    pub fn at(mut self, line: u64) -> Self {
+        self.0.line.get_or_insert(line);
+        self
+    }
+
+    /// Says what would have been right.
+    #[must_use]
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.0.expected = Some(expected.into());
+        self
+    }
+
+    /// Says what was there instead.
+    #[must_use]
+    pub fn found(mut self, found: impl Into<String>) -> Self {
+        self.0.found = Some(found.into());
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The family of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The file, when one is to blame.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The 1-based line in that file, when one is to blame.
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { what, path, line, expected, found, hint, source, .. } = &*self.0;
+        match (path, line) {
+            (Some(path), Some(line)) => write!(f, "{}:{line}: ", path.display())?,
+            (Some(path), None) => write!(f, "{}: ", path.display())?,
+            (None, Some(line)) => write!(f, "line {line}: ")?,
+            (None, None) => {}
+        }
+        f.write_str(what)?;
+        match (expected, found) {
+            (Some(expected), Some(found)) => write!(f, ": expected {expected}, found {found}")?,
+            (Some(expected), None) => write!(f, ": expected {expected}")?,
+            (None, Some(found)) => write!(f, ": found {found}")?,
+            (None, None) => {}
+        }
+        if let Some(source) = source {
+            write!(f, ": {source}")?;
+        }
+        if let Some(hint) = hint {
+            write!(f, "; {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A piece of a file as an error message may show it: short, printable, quoted.
+///
+/// ```
+/// assert_eq!(unmissed::error::shown(b"12:x\0"), r#""12:x\0""#);
+/// ```
+pub fn shown(bytes: &[u8]) -> String {
+    const MOST: usize = 40;
+    let cut = bytes.len() > MOST;
+    let text = bytes[..bytes.len().min(MOST)].escape_ascii();
+    if cut { format!("\"{text}...\"") } else { format!("\"{text}\"") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_shows_once_and_in_order() {
+        let error = Error::value("k is out of range")
+            .expected("at least 1")
+            .found("0")
+            .hint("pass --k 1,3,5")
+            .in_file("a")
+            .in_file("b")
+            .at(2)
+            .at(9);
+        assert_eq!(error.to_string(), "a:2: k is out of range: expected at least 1, found 0; pass --k 1,3,5");
+        assert_eq!((error.path(), error.line()), (Some(Path::new("a")), Some(2)));
+    }
+
+    #[test]
+    fn io_errors_name_the_cause() {
+        let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file");
+        let error = Error::io("cannot open", "x.txt", cause);
+        assert_eq!(error.to_string(), "x.txt: cannot open: no such file");
+        assert_eq!(error.kind(), ErrorKind::Io);
+    }
+}

@@ -1,0 +1,91 @@
+//! Randomness that can be repeated: one seed gives an independent stream for each (purpose, index).
+//!
+//! The seed and the purpose are the key of a ChaCha8 generator and the index (a row, a label, a repetition) selects one
+//! of its 2^64 streams. Streams do not depend on the order in which they are drawn, so results are the same whatever the
+//! number of threads. [`uniform_at`] gives a number for each (row, label) in constant time, which is what masking needs.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// What a stream is used for. Two purposes never share a stream, whatever the seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// Removing labels, by row.
+    Mask = 1,
+    /// Assigning rows to parts, by row.
+    Split = 2,
+    /// Parameters of generated data, by label.
+    GenerateLabels = 3,
+    /// Rows of generated data, by row.
+    GenerateRows = 4,
+    /// Which labels a controlled row is shown, by row.
+    Shown = 5,
+    /// Monte Carlo estimates of statistics, by chunk.
+    Statistics = 6,
+    /// Halving a user's feedback into features and labels, by row.
+    Halves = 7,
+}
+
+/// The stream for `index` under `purpose`.
+///
+/// ```
+/// use rand_chacha::rand_core::Rng;
+/// use unmissed::rng::{stream, Purpose};
+/// let first = stream(7, Purpose::Mask, 0).next_u64();
+/// assert_eq!(first, stream(7, Purpose::Mask, 0).next_u64());
+/// assert_ne!(first, stream(7, Purpose::Mask, 1).next_u64());
+/// assert_ne!(first, stream(7, Purpose::Split, 0).next_u64());
+/// assert_ne!(first, stream(8, Purpose::Mask, 0).next_u64());
+/// ```
+pub fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
+    let mut key = [0u8; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    key[8] = purpose as u8;
+    let mut rng = ChaCha8Rng::from_seed(key);
+    rng.set_stream(index);
+    rng
+}
+
+/// The key of one row for [`uniform_at`].
+pub fn row_key(seed: u64, purpose: Purpose, row: u64) -> u64 {
+    stream(seed, purpose, row).next_u64()
+}
+
+/// A uniform number in [0, 1) for a label of the row with this key: output number `label` of SplitMix64 started at the key.
+///
+/// ```
+/// use unmissed::rng::{row_key, uniform_at, Purpose};
+/// let key = row_key(1, Purpose::Mask, 12);
+/// let mean = (0..10_000).map(|label| uniform_at(key, label)).sum::<f64>() / 1e4;
+/// assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0f64).sqrt() / 100.0);
+/// ```
+pub fn uniform_at(row_key: u64, label: u32) -> f64 {
+    let mut z = row_key.wrapping_add((u64::from(label) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^= z >> 31;
+    (z >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vigna's reference implementation of SplitMix64 started at 1234567 gives these numbers.
+    #[test]
+    fn splitmix_matches_its_reference() {
+        let expected = [6457827717110365317u64, 3203168211198807973, 9817491932198370423];
+        for (label, &word) in expected.iter().enumerate() {
+            assert_eq!(uniform_at(1234567, label as u32), (word >> 11) as f64 / (1u64 << 53) as f64);
+        }
+    }
+
+    /// A published stream of numbers must not move under an upgrade of a dependency.
+    #[test]
+    fn streams_are_pinned() {
+        let words: Vec<u64> = [(0, 0), (42, 7)].map(|(seed, row)| row_key(seed, Purpose::Mask, row)).to_vec();
+        assert_eq!(words, PINNED);
+    }
+    const PINNED: [u64; 2] = [4606029925845525861, 13561005698836044211];
+}
