@@ -1,3 +1,17 @@
-.PHONY: test
+.PHONY: test bench fuzz release
+.DEFAULT_GOAL := test
+
+# Everything that must hold before a change lands. The last line counts tests.
 test:
-	cargo test --workspace
+	@bash scripts/test.sh
+
+# Measurements; docs/benchmarks.md says what they mean and what to compare them with.
+bench:
+	cargo bench --workspace
+
+# A few minutes of fuzzing for every reader; needs `cargo install cargo-fuzz`.
+fuzz:
+	@bash scripts/fuzz.sh
+
+release:
+	cargo build --release

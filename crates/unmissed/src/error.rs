@@ -170,7 +170,7 @@ impl std::error::Error for Error {}
 /// A piece of a file as an error message may show it: short, printable, quoted.
 ///
 /// ```
-/// assert_eq!(unmissed::error::shown(b"12:x\0"), r#""12:x\0""#);
+/// assert_eq!(unmissed::error::shown(b"12:x\0"), r#""12:x\x00""#);
 /// ```
 pub fn shown(bytes: &[u8]) -> String {
     const MOST: usize = 40;

@@ -129,13 +129,12 @@ pub fn find<'a, T: Named + ?Sized>(entries: &[&'a T], what: &str, name: &str) ->
 /// The error for a name that does not exist among `choices`.
 pub fn unknown(what: &str, name: &str, choices: &[&str]) -> Error {
     let error = Error::value(format!("unknown {what} '{name}'"));
-    let near = choices
-        .iter()
-        .map(|choice| (strsim::jaro_winkler(choice, name), *choice))
-        .filter(|(similarity, _)| *similarity > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+    // Swapped or missing letters, or the beginning of a longer name.
+    let distance = |choice: &str| strsim::damerau_levenshtein(choice, name);
+    let is_near = |choice: &&&str| distance(choice) <= 1 + choice.len() / 4 || (name.len() > 1 && choice.starts_with(name));
+    let near = choices.iter().filter(is_near).min_by_key(|choice| distance(choice));
     match near {
-        Some((_, choice)) => error.hint(format!("did you mean '{choice}'?")),
+        Some(choice) => error.hint(format!("did you mean '{choice}'?")),
         None if choices.is_empty() => error.hint("it takes none"),
         None => error.expected(format!("one of {}", choices.join(", "))),
     }

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs all checks and tests. A failing step does not hide the others; the last line counts tests.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TERM_COLOR=never
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+broken=0
+
+step() {
+  echo "--- $*"
+  "$@" 2>&1 | tee -a "$log"
+  local status=${PIPESTATUS[0]}
+  if [ "$status" -ne 0 ]; then
+    echo "--- failed (exit code $status): $*"
+    broken=$((broken + 1))
+  fi
+}
+
+step cargo fmt --all --check
+step cargo clippy --quiet --workspace --all-targets -- -D warnings
+step cargo clippy --quiet --workspace --all-targets --features unmissed-cli/parquet -- -D warnings
+step cargo test --quiet --workspace -- --show-output
+step cargo test --quiet -p unmissed --features parquet --test formats --test hostile_archives -- --show-output
+RUSTDOCFLAGS="-D warnings" step cargo doc --quiet --workspace --no-deps
+
+# A test that lacks its data passes with a line 'skipped: why'.
+passed=$(sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+failed=$(sed -n 's/^test result: .* \([0-9]*\) failed;.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+skipped=$(grep -c '^skipped: ' "$log")
+[ "$broken" -gt "$failed" ] && failed=$broken
+echo "$((passed - skipped)) passed, $failed failed, $skipped skipped"
+[ "$broken" -eq 0 ]
