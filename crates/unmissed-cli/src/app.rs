@@ -1,0 +1,119 @@
+//! What all commands share: where results and notes go, how failures end the process.
+
+use crate::args::Global;
+use crate::bar::Bar;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use unmissed::error::ErrorKind;
+use unmissed::progress::Progress;
+use unmissed::report::{Document, renderers};
+
+/// The result of a command.
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Bad input, bad usage, or the operating system.
+    Error(unmissed::Error),
+    /// Standard output could not be written.
+    Stdout(io::Error),
+}
+
+impl Failure {
+    /// Whoever read our output has seen enough.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Failure::Stdout(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Error(error) if error.kind() == ErrorKind::Interrupted => ExitCode::from(130),
+            _ => ExitCode::from(2),
+        }
+    }
+}
+
+impl From<unmissed::Error> for Failure {
+    fn from(error: unmissed::Error) -> Self {
+        Failure::Error(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(cause: io::Error) -> Self {
+        Failure::Stdout(cause)
+    }
+}
+
+/// The state of one run.
+pub(crate) struct App {
+    global: Global,
+    bar: Bar,
+}
+
+impl App {
+    pub(crate) fn new(global: Global) -> App {
+        let visible = !global.quiet && io::stderr().is_terminal();
+        App { global, bar: Bar::new(visible) }
+    }
+
+    /// The threads that the command runs on.
+    pub(crate) fn pool(&self) -> Outcome<rayon::ThreadPool> {
+        let threads = self.global.threads.map_or(0, usize::from);
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|cause| Failure::Error(unmissed::Error::value(format!("cannot start threads: {cause}"))))
+    }
+
+    pub(crate) fn progress(&self) -> &dyn Progress {
+        &self.bar
+    }
+
+    /// Prints a result in the format that was asked for.
+    pub(crate) fn emit(&self, document: &Document) -> Outcome<()> {
+        self.bar.clear();
+        let renderer = renderers::find(&self.global.format)?;
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        renderer.render(document, width(), &mut out)?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints text to standard output.
+    pub(crate) fn print(&self, text: &[u8]) -> Outcome<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text)?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Tells people something that is not a result.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.global.quiet {
+            self.bar.clear();
+            // A closed standard error leaves nobody to tell.
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    /// Tells people why the command failed.
+    pub(crate) fn complain(&self, failure: &Failure) {
+        self.bar.clear();
+        let _ = match failure {
+            Failure::Error(error) => writeln!(io::stderr(), "error: {error}"),
+            Failure::Stdout(cause) => writeln!(io::stderr(), "error: cannot write to standard output: {cause}"),
+        };
+    }
+}
+
+/// The width that tables may take: the terminal's, or none in a pipe.
+fn width() -> Option<usize> {
+    io::stdout().is_terminal().then(|| indicatif_width().unwrap_or(100))
+}
+
+fn indicatif_width() -> Option<usize> {
+    let (_, columns) = indicatif::console_size()?;
+    Some(usize::from(columns))
+}

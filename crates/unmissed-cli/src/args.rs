@@ -1,0 +1,94 @@
+//! Arguments that several commands share.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use std::path::{Path, PathBuf};
+use unmissed::data::formats::{self, Content, ReadOptions};
+use unmissed::data::{Csr, Dataset};
+use unmissed::report::renderers::RENDERERS;
+use unmissed::spec::{Named, Spec};
+
+use crate::app::{App, Outcome};
+
+/// Arguments of every command.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Global {
+    /// How results are printed
+    #[arg(long, global = true, default_value = "table", value_parser = choices(RENDERERS))]
+    pub(crate) format: String,
+    /// How many threads work; results do not depend on it [default: one a core]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// No progress and no notes, only results and errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// The names of a registry as the choices of an argument.
+pub(crate) fn choices<T: Named + ?Sized>(entries: &'static [&'static T]) -> PossibleValuesParser {
+    PossibleValuesParser::new(entries.iter().map(|entry| PossibleValue::new(entry.name()).help(entry.summary())))
+}
+
+/// How input files are read.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct Reading {
+    /// Format of the input; text, npz and Parquet are recognised by themselves, ratings and matrix must be named
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<Spec>,
+    /// Ratings (or scores) of at least this much are labels [default: all that are not zero]
+    #[arg(long, value_name = "LEAST")]
+    positive: Option<f32>,
+    /// Read files instead of mapping them; for files that may be truncated meanwhile
+    #[arg(long)]
+    no_mmap: bool,
+}
+
+impl Reading {
+    pub(crate) fn options<'a>(&self, app: &'a App) -> ReadOptions<'a> {
+        ReadOptions { format: self.from.clone(), positive: self.positive, mmap: !self.no_mmap, progress: app.progress() }
+    }
+
+    pub(crate) fn content(&self, path: &Path, app: &App) -> Outcome<Content> {
+        Ok(formats::read(path, &self.options(app))?)
+    }
+
+    pub(crate) fn dataset(&self, path: &Path, app: &App) -> Outcome<Dataset<'static>> {
+        Ok(formats::read_dataset(path, &self.options(app))?)
+    }
+
+    pub(crate) fn scores(&self, path: &Path, app: &App) -> Outcome<Csr<'static, f32>> {
+        Ok(formats::read_scores(path, &self.options(app))?)
+    }
+
+    /// The threshold for positive ratings.
+    pub(crate) fn positive(&self) -> Option<f32> {
+        self.positive
+    }
+}
+
+/// The seed of commands that draw random numbers.
+#[derive(Args, Debug)]
+pub(crate) struct Seed {
+    /// Seed of all random choices: the same seed gives the same result on any number of threads
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
+/// A folder for several output files, made when it is not there.
+pub(crate) fn folder(path: &Path) -> Outcome<PathBuf> {
+    std::fs::create_dir_all(path).map_err(|cause| unmissed::Error::io("cannot make the folder", path, cause))?;
+    Ok(path.to_path_buf())
+}
+
+/// The last part of a path, for tables.
+pub(crate) fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let endings = [".gz", ".zst", ".txt", ".svm", ".svmlight", ".libsvm", ".xmc", ".npz", ".parquet", ".csv", ".tsv", ".ascii"];
+    let mut stem = name.as_ref();
+    for ending in endings {
+        stem = stem.strip_suffix(ending).unwrap_or(stem);
+    }
+    stem.to_owned()
+}

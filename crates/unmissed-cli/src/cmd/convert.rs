@@ -1,0 +1,42 @@
+//! `unmissed convert`: from one file format to another.
+
+use crate::app::{App, Outcome};
+use crate::args::{Reading, choices};
+use std::path::PathBuf;
+use unmissed::data::formats::{self, Content, FORMATS};
+
+/// Convert between file formats; says what the new format cannot hold
+#[derive(clap::Args)]
+#[command(after_help = "The format of OUT follows from its ending (.txt .svm .npz .parquet ...; .gz and .zst compress text).
+A data set in npz is a pair of files, NAME.x.npz (features) and NAME.y.npz (labels).
+
+Examples:
+  unmissed convert train.txt train.npz
+  unmissed convert train.x.npz again.txt.gz
+  unmissed convert ratings.csv labels.txt --from ratings --positive 4")]
+pub(crate) struct Args {
+    /// The file to read
+    input: PathBuf,
+    /// The file to write
+    output: PathBuf,
+    /// Format of the output [default: by its ending]
+    #[arg(long, value_name = "FORMAT", value_parser = choices(FORMATS))]
+    to: Option<String>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let mut content = args.reading.content(&args.input, app)?;
+    if args.reading.positive().is_some() {
+        content = Content::Data(content.into_dataset(args.reading.positive())?);
+    }
+    let written = formats::write(&content, &args.output, args.to.as_deref())?;
+    for file in &written.files {
+        app.note(&format!("wrote {} ({})", file.display(), written.format));
+    }
+    for dropped in &written.dropped {
+        app.note(&format!("{} cannot hold, so it was dropped: {dropped}", written.format));
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! `unmissed list`: what the registries hold.
+
+use crate::app::{App, Outcome};
+use unmissed::cells;
+use unmissed::data::formats::FORMATS;
+use unmissed::data::generators::GENERATORS;
+use unmissed::report::renderers::RENDERERS;
+use unmissed::report::{Document, Table};
+use unmissed::spec::{self, Named};
+
+/// List what can be named in options: formats, generators, renderers
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  unmissed list\n  unmissed list formats --format json")]
+pub(crate) struct Args {
+    /// Only this registry
+    registry: Option<String>,
+}
+
+struct Registry {
+    name: &'static str,
+    summary: &'static str,
+    entries: Vec<(&'static str, &'static str)>,
+}
+
+impl Named for Registry {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+}
+
+fn registry<T: Named + ?Sized>(name: &'static str, summary: &'static str, entries: &[&'static T]) -> Registry {
+    Registry { name, summary, entries: entries.iter().map(|entry| (entry.name(), entry.summary())).collect() }
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let registries = [
+        registry("formats", "file formats (--from, --to)", FORMATS),
+        registry("generators", "artificial data (unmissed generate)", GENERATORS),
+        registry("renderers", "ways to print results (--format)", RENDERERS),
+    ];
+    let registries: Vec<&Registry> = registries.iter().collect();
+    let chosen = match &args.registry {
+        Some(name) => vec![spec::find(&registries, "registry", name)?],
+        None => registries,
+    };
+    let mut table = Table::new("registries", ["registry", "name", "what it is"]);
+    for registry in chosen {
+        for (name, summary) in &registry.entries {
+            table.row(cells![registry.name, *name, *summary]);
+        }
+    }
+    app.emit(&Document::new().table(table))
+}

@@ -1,0 +1,34 @@
+//! Subcommands, one file each: `Args` says what it takes, `run` does it.
+
+pub(crate) mod completions;
+mod convert;
+mod generate;
+mod list;
+mod split;
+mod stats;
+
+use crate::app::{App, Outcome};
+use clap::Subcommand;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Stats(stats::Args),
+    Split(split::Args),
+    Generate(generate::Args),
+    Convert(convert::Args),
+    List(list::Args),
+    Completions(completions::Args),
+}
+
+impl Command {
+    pub(crate) fn run(&self, app: &App) -> Outcome<()> {
+        match self {
+            Command::Stats(args) => stats::run(args, app),
+            Command::Split(args) => split::run(args, app),
+            Command::Generate(args) => generate::run(args, app),
+            Command::Convert(args) => convert::run(args, app),
+            Command::List(args) => list::run(args, app),
+            Command::Completions(args) => completions::run(args, app),
+        }
+    }
+}

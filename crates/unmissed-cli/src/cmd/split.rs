@@ -1,0 +1,135 @@
+//! `unmissed split`: data sets into new training and test sets, or a survey into a training and a controlled set.
+
+use crate::app::{App, Outcome};
+use crate::args::{Reading, Seed, folder};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use unmissed::cells;
+use unmissed::data::formats::{self, Content};
+use unmissed::data::ratings::Ratings;
+use unmissed::data::survey::{SurveyOptions, TrainUsers, survey};
+use unmissed::data::{Dataset, Output, split};
+use unmissed::report::{Document, Table};
+
+/// Merge data sets, drop rare labels, and split the rows again; or make a controlled set from two ratings files
+#[derive(clap::Args)]
+#[command(after_help = "Without --controlled: the data sets are merged, labels with fewer than --min-positives rows are dropped (the
+others are renumbered; labels.csv says how), and rows are drawn into train.txt and test.txt.
+
+With --controlled RANDOM: the ratings that users chose to give (DATA) and ratings of randomly drawn items (RANDOM)
+become train.txt (half of a user's positive ratings are features, half are labels), controlled.txt (labels are the
+positive ratings of the random part) and controlled_shown.txt (the items that were shown, whether liked or not).
+
+Examples:
+  unmissed split train.txt test.txt --min-positives 20 --test 0.3 --seed 1 -o resplit
+  unmissed split ratings.csv --controlled random.csv --from ratings --positive 4 --train-users all -o survey")]
+pub(crate) struct Args {
+    /// Data sets to merge and split; with --controlled, one file of self-selected ratings
+    #[arg(required = true, value_name = "DATA")]
+    data: Vec<PathBuf>,
+    /// Folder for the new files
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
+    /// Keep labels with at least this many rows
+    #[arg(long, default_value_t = 1, value_name = "S")]
+    min_positives: u64,
+    /// Share of the rows that go into the test set
+    #[arg(long, default_value_t = 0.3, value_name = "SHARE")]
+    test: f64,
+    /// Ratings of items that were drawn at random for each user
+    #[arg(long, value_name = "RANDOM", conflicts_with_all = ["min_positives", "test"])]
+    controlled: Option<PathBuf>,
+    /// Which users train: those who are not in the controlled set, or all
+    #[arg(long, value_enum, default_value = "unique", requires = "controlled")]
+    train_users: Users,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    seed: Seed,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Users {
+    /// Users without a rating in the random part
+    Unique,
+    /// All users
+    All,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    match &args.controlled {
+        Some(random) => controlled(args, random, app),
+        None => resplit(args, app),
+    }
+}
+
+fn resplit(args: &Args, app: &App) -> Outcome<()> {
+    let parts = args.data.iter().map(|path| args.reading.dataset(path, app)).collect::<Outcome<Vec<_>>>()?;
+    let merged = split::merge(&parts.iter().collect::<Vec<_>>())?;
+    let before = merged.labels().cols();
+    let kept = split::keep_frequent(&merged, args.min_positives)?;
+    let split::Split { train, test } = split::split(&kept.data, args.test, args.seed.seed)?;
+    let folder = folder(&args.output)?;
+    write_data(&folder, "train", &train, app)?;
+    write_data(&folder, "test", &test, app)?;
+    let mut names = Output::create(folder.join("labels.csv"))?;
+    names.put(b"label,original\n")?;
+    for (label, original) in kept.labels.iter().enumerate() {
+        names.put(format!("{label},{original}\n").as_bytes())?;
+    }
+    names.finish()?;
+    let mut table = Table::new("split", ["part", "rows", "labels", "positives"]);
+    for (name, part) in [("train", &train), ("test", &test)] {
+        table.row(cells![name, part.rows(), part.labels().cols(), part.labels().nnz()]);
+    }
+    let data = json!({
+        "labels_before": before, "labels_kept": kept.labels.len(), "train_rows": train.rows(), "test_rows": test.rows(),
+        "folder": folder, "seed": args.seed.seed,
+    });
+    app.note(&format!("kept {} of {before} labels; wrote train.txt, test.txt and labels.csv into {}", kept.labels.len(), folder.display()));
+    app.emit(&Document::new().table(table).data(data)?)
+}
+
+fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
+    let [chosen] = args.data.as_slice() else {
+        return Err(unmissed::Error::value("with --controlled there is one file of self-selected ratings")
+            .found(format!("{} files", args.data.len()))
+            .into());
+    };
+    let positive = args.reading.positive().ok_or_else(|| {
+        unmissed::Error::value("which ratings are positive?").hint("pass --positive LEAST, for example --positive 4 for ratings from 1 to 5")
+    })?;
+    let options = args.reading.options(app);
+    let (chosen, random) = Ratings::read(chosen, &options)?.aligned(&Ratings::read(random, &options)?)?;
+    let train = match args.train_users {
+        Users::Unique => TrainUsers::Unique,
+        Users::All => TrainUsers::All,
+    };
+    let survey = survey(&chosen.ratings, &random.ratings, &SurveyOptions { positive, seed: args.seed.seed, train })?;
+    let folder = folder(&args.output)?;
+    write_data(&folder, "train", &survey.train, app)?;
+    write_data(&folder, "controlled", &survey.controlled, app)?;
+    write_data(&folder, "controlled_shown", &Dataset::new(None, survey.shown.clone())?, app)?;
+    let mut table = Table::new("survey", ["part", "users", "items", "positives"]);
+    for (name, part) in [("train", &survey.train), ("controlled", &survey.controlled)] {
+        table.row(cells![name, part.rows(), part.labels().cols(), part.labels().nnz()]);
+    }
+    let rate = &survey.rate;
+    let average = if rate.uniform { "" } else { " on average (users were shown different numbers of items)" };
+    let document = Document::new()
+        .table(table)
+        .note(format!("The rate of the controlled set is {}/{}{average}: pass it as --rate {}/{}.", rate.shown, rate.items, rate.shown, rate.items))
+        .data(json!({
+            "train_users": survey.train.rows(), "controlled_users": survey.controlled.rows(), "items": rate.items,
+            "shown": rate.shown, "rate": rate.value(), "uniform": rate.uniform, "folder": folder, "seed": args.seed.seed,
+        }))?;
+    app.emit(&document)
+}
+
+fn write_data(folder: &Path, stem: &str, data: &Dataset<'static>, app: &App) -> Outcome<()> {
+    let path = folder.join(format!("{stem}.txt"));
+    for dropped in formats::write(&Content::Data(data.clone()), &path, Some("xmc"))?.dropped {
+        app.note(&format!("{}: dropped {dropped}", path.display()));
+    }
+    Ok(())
+}

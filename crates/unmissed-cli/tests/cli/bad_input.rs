@@ -1,0 +1,70 @@
+//! Bad files: one located error, exit code 2, nothing written.
+
+use crate::workdir::Workdir;
+
+#[test]
+fn broken_files_are_refused_by_every_reader_of_files() {
+    let dir = Workdir::new();
+    let gzip = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff";
+    let cases: &[(&str, &[u8])] = &[
+        ("empty", b""),
+        ("no header", b"nonsense\n"),
+        ("short", b"3 2 2\n0 1:1\n"),
+        ("long", b"1 2 2\n0 1:1\n0 1:1\n"),
+        ("label", b"1 2 2\n7 1:1\n"),
+        ("nan", b"1 2 2\n0 1:nan\n"),
+        ("nul", b"1 2 2\n0 1:1\0\n"),
+        ("huge", b"99999999999999 99999999 99999999\n0 1:1\n"),
+        ("wide", b"1 2 99999999999999\n0 1:1\n"),
+        ("garbage", b"\x7fELF\x02\x01\x01\x00\x00"),
+        ("cut.gz", gzip),
+        ("cut.zst", b"\x28\xb5\x2f\xfd\x04"),
+        ("cut.npz", b"PK\x03\x04\x14\x00"),
+        ("cut.parquet", b"PAR1\x15\x04"),
+    ];
+    for (name, bytes) in cases {
+        dir.write(name, bytes);
+    }
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    let before = dir.files();
+    for name in cases.iter().map(|case| case.0).chain(["folder", "missing"]) {
+        for command in [format!("stats {name} -o plot.svg"), format!("convert {name} out.txt"), format!("split {name} -o out")] {
+            let message = dir.run(&command).refused();
+            assert!(message.starts_with(name), "{command}: {message}");
+        }
+    }
+    assert_eq!(dir.files(), before);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_without_permission_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = Workdir::with_data();
+    std::fs::set_permissions(dir.path("train.txt"), std::fs::Permissions::from_mode(0)).unwrap();
+    if std::fs::File::open(dir.path("train.txt")).is_ok() {
+        println!("skipped: this user may read everything, so no file is without permission");
+        return;
+    }
+    assert!(dir.run("stats train.txt").refused().contains("cannot open: Permission denied"));
+}
+
+#[test]
+fn wrong_usage_is_explained() {
+    let dir = Workdir::with_data();
+    for (command, part) in [
+        ("stast train.txt", "'stats'"),
+        ("stats", "DATA"),
+        ("stats train.txt --threads 0", "1..=1024"),
+        ("stats train.txt --from xcm", "did you mean 'xmc'?"),
+        ("convert train.txt out.unknown", "no format is known by the ending '.unknown'"),
+        ("convert train.txt out.txt --to nzp", "'npz'"),
+        ("split train.txt --test 2 -o out", "test"),
+        ("split train.txt --min-positives 100000 -o out", "100000"),
+        ("split train.txt", "--output"),
+    ] {
+        let finished = dir.run(command);
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(2), ""), "{command}");
+        assert!(finished.stderr.contains(part), "{command}: {}", finished.stderr);
+    }
+}

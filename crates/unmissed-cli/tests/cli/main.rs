@@ -1,0 +1,9 @@
+//! The command line as users meet it: one binary, a file of tests for each concern.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+
+mod bad_input;
+mod commands;
+mod help;
+mod manners;
+mod workdir;

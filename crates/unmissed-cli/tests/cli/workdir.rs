@@ -1,0 +1,111 @@
+//! A folder with some data to run commands in.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+pub struct Workdir {
+    folder: TempDir,
+}
+
+pub struct Finished {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Workdir {
+    pub fn new() -> Workdir {
+        Workdir { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A folder with `train.txt`, `test.txt` and ratings, as the examples in the help use them.
+    pub fn with_data() -> Workdir {
+        let dir = Workdir::new();
+        dir.run("generate balls -o . --labels 12 --dim 3 --radius 0.3,0.7 --train-rows 300 --test-rows 100 --seed 1").ok();
+        let rating = |user: u32, item: u32, factor: u32| format!("{user},{item},{}\n", (user * factor + item * item) % 5 + 1);
+        let ratings = (0..30).flat_map(|user| (0..12).map(move |item| rating(user, item, 7))).collect::<String>();
+        let random = (0..30).flat_map(|user| (0..4).map(move |i| rating(user, (user + 3 * i) % 12, 3))).collect::<String>();
+        dir.write("ratings.csv", ratings.as_bytes());
+        dir.write("random.csv", random.as_bytes());
+        dir
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Everything in the folder and below.
+    pub fn files(&self) -> Vec<String> {
+        fn walk(folder: &Path, base: &Path, files: &mut Vec<String>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    walk(&path, base, files);
+                } else {
+                    files.push(path.strip_prefix(base).unwrap().display().to_string());
+                }
+            }
+        }
+        let mut files = Vec::new();
+        walk(self.folder.path(), self.folder.path(), &mut files);
+        files.sort();
+        files
+    }
+
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("unmissed"));
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    /// Runs `unmissed` with space-separated arguments.
+    pub fn run(&self, arguments: &str) -> Finished {
+        self.run_args(&arguments.split_whitespace().collect::<Vec<_>>())
+    }
+
+    pub fn run_args(&self, arguments: &[&str]) -> Finished {
+        Finished::of(self.command().args(arguments).output().unwrap())
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self, arguments: &str) -> serde_json::Value {
+        serde_json::from_str(&self.run(&format!("{arguments} --format json")).ok()).unwrap()
+    }
+}
+
+impl Finished {
+    fn of(output: Output) -> Finished {
+        Finished {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The output of a run that must have succeeded.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self.stdout
+    }
+
+    /// The message of a run that must have been refused: one line, exit code 2, nothing on standard output.
+    #[track_caller]
+    pub fn refused(self) -> String {
+        assert_eq!(self.code, Some(2), "{}{}", self.stdout, self.stderr);
+        assert_eq!(self.stdout, "");
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        let message = self.stderr.strip_prefix("error: ").expect(&self.stderr).trim_end().to_owned();
+        assert!(!message.contains('\n'), "{message}");
+        message
+    }
+}
