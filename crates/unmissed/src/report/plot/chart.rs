@@ -62,7 +62,7 @@ pub enum Kind {
 /// Points that belong together. The colour follows from the place in the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// The name in the legend.
+    /// The name in the legend; without one it is not in the legend.
     pub name: String,
     /// How it is drawn.
     pub kind: Kind,

@@ -96,9 +96,8 @@ impl Placed {
     /// The points in the units of the drawing, without those that would fall onto the one before.
     fn visible(&self, x: &Extent, y: &Extent) -> Vec<(f64, f64)> {
         let mut kept: Vec<(f64, f64)> = Vec::new();
-        let near = |a: (f64, f64), b: (f64, f64)| {
-            (x.place(a.0) - x.place(b.0)).abs() < NEAR && (y.place(a.1) - y.place(b.1)).abs() < NEAR
-        };
+        let near =
+            |a: (f64, f64), b: (f64, f64)| (x.place(a.0) - x.place(b.0)).abs() < NEAR && (y.place(a.1) - y.place(b.1)).abs() < NEAR;
         for (index, point) in self.points.iter().enumerate() {
             let drawn = (x.drawn(point.x), y.drawn(point.y));
             if index + 1 == self.points.len() || !kept.last().is_some_and(|last| near(*last, drawn)) {
@@ -112,12 +111,16 @@ impl Placed {
         let points = self.visible(x, y);
         // A line through a single point would not be seen.
         if self.kind == Kind::Points || points.len() == 1 {
-            let crowded = points.len() > 100;
-            let (size, opacity) = if crowded { (2.2, 0.7) } else { (3.5, 0.9) };
+            let (size, opacity) = if self.is_crowded() { (2.2, 0.7) } else { (3.5, 0.9) };
             return ScatterPlot::new().with_data(points).with_color(self.color).with_size(size).with_marker_opacity(opacity).into();
         }
         let line = LinePlot::new().with_data(points).with_color(self.color).with_stroke_width(2.0).with_line_style(self.style());
         if self.kind == Kind::Steps { line.with_step().into() } else { line.into() }
+    }
+
+    /// Whether there are so many points that they have to be small.
+    fn is_crowded(&self) -> bool {
+        self.points.len() > 100
     }
 
     fn style(&self) -> LineStyle {
@@ -131,11 +134,12 @@ impl Placed {
             (None, None) => None,
             (low, high) => Some((low.map_or(y.low, |low| y.drawn(low)), high.map_or(y.high, |high| y.drawn(high)))),
         };
-        let pale = mixed_with_white(self.color, if self.kind == Kind::Points { 0.6 } else { 0.75 });
         if self.kind == Kind::Points {
+            let pale = mixed_with_white(self.color, 0.6);
+            let stroke = if self.is_crowded() { 1.0 } else { 2.0 };
             for (point, (low, high)) in self.points.iter().filter_map(|point| Some((point, ends(point)?))) {
                 let at = x.drawn(point.x);
-                plots.push(LinePlot::new().with_data([(at, low), (at, high)]).with_color(&*pale).with_stroke_width(1.0).into());
+                plots.push(LinePlot::new().with_data([(at, low), (at, high)]).with_color(&*pale).with_stroke_width(stroke).into());
             }
         } else if self.points.iter().any(|point| ends(point).is_some()) {
             let edge = |point: &Point| ends(point).unwrap_or((y.drawn(point.y), y.drawn(point.y)));
@@ -178,9 +182,9 @@ fn layout(chart: &Chart, series: &[Placed], x: Extent, y: Extent, left_out: usiz
         .with_y_axis_max(y.high)
         .with_x_tick_format(TickFormat::Custom(Arc::new(move |value| x.tick(value))))
         .with_y_tick_format(TickFormat::Custom(Arc::new(move |value| y.tick(value))))
-        .with_legend_entries(series.iter().map(Placed::legend).collect())
+        .with_legend_entries(series.iter().filter(|series| !series.name.is_empty()).map(Placed::legend).collect())
         .with_legend_position(LegendPosition::OutsideRightTop)
-        .with_legend_wrap(26)
+        .with_legend_wrap(30)
         .with_legend_box(false);
     layout.log_x = chart.x.scale == Scale::Log;
     layout.log_y = chart.y.scale == Scale::Log;

@@ -95,8 +95,10 @@ fn write_records(table: &Content, width: usize, out: &mut dyn io::Write) -> io::
         for (cell, column) in row.iter().zip(table.columns()) {
             drawn.add_row(limited([comfy(&plain(&column.heading())), comfy(&words(cell, column))]));
         }
+        for (column, gap) in drawn.column_iter_mut().zip([GAP, 0]) {
+            column.set_padding((0, gap));
+        }
         if let Some(names) = drawn.column_mut(0) {
-            names.set_padding((0, GAP));
             names.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(50)));
         }
         writeln!(out, "{}", "─".repeat(width))?;
@@ -109,6 +111,9 @@ fn write_records(table: &Content, width: usize, out: &mut dyn io::Write) -> io::
 fn write_text(text: &str, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut drawn = empty(width);
     drawn.add_row([comfy(&plain(text))]);
+    for column in drawn.column_iter_mut() {
+        column.set_padding((0, 0));
+    }
     write_lines(&drawn, out)
 }
 

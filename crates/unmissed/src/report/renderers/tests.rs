@@ -22,10 +22,10 @@ fn evaluation() -> Document {
 fn a_table_for_the_terminal() {
     let expected = "\
 What was found
-metric               k    value   time (s)
-──────────────────────────────────────────
-precision            1   0.8123      1.500
-weighted_precision  10  -0.2500          –
+metric               k    value  time (s)
+─────────────────────────────────────────
+precision            1   0.8123     1.500
+weighted_precision  10  -0.2500         –
 share                –    12.3%  1.250e-7
 
 A note.
@@ -129,7 +129,8 @@ fn hostile_texts_are_tamed() {
     assert!(row.starts_with("| a\\|b &amp; 50% \\\\ {x} \\_y\\_ ^\\~\\#\\$ \\[\\*\\] \\`c\\` &lt;script&gt;"), "{row}");
     let latex = rendered("latex", &hostile(), None);
     let row = latex.lines().find(|line| line.ends_with("& 1 \\\\")).unwrap();
-    let expected = "a\\textbar{}b \\& 50\\% \\textbackslash{} \\{x\\} \\_y\\_ \\textasciicircum{}\\textasciitilde{}\\#\\$ {[}{*}{]} `c` ";
+    let expected =
+        "a\\textbar{}b \\& 50\\% \\textbackslash{} \\{x\\} \\_y\\_ \\textasciicircum{}\\textasciitilde{}\\#\\$ {[}{*}{]} `c` ";
     assert!(row.starts_with(expected), "{row}");
     let csv = rendered("csv", &hostile(), None);
     let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
