@@ -17,7 +17,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 const WIDTH: f64 = 800.0;
+/// The chart is higher where the legend needs it.
 const HEIGHT: f64 = 500.0;
+const LEGEND_LINE: f64 = 18.0;
+/// Names longer than this many characters take several lines.
+const LEGEND_WRAP: usize = 30;
 
 /// The colours of Okabe and Ito, without the yellow that nobody sees on white. After the last one lines are dashed.
 const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
@@ -167,11 +171,9 @@ fn layout(chart: &Chart, series: &[Placed], x: Extent, y: Extent, left_out: usiz
     let mut layout = Layout::new((x.low, x.high), (y.low, y.high))
         .with_theme(theme)
         .with_width(WIDTH)
-        .with_height(HEIGHT)
+        .with_height((130.0 + LEGEND_LINE * legend_lines(series)).clamp(HEIGHT, 8.0 * HEIGHT))
         .with_font_family(format!("{}, Verdana, Helvetica, Arial, sans-serif", super::raster::FONT))
-        .with_title(label(&chart.title))
         .with_title_size(17)
-        .with_title_wrap(78)
         .with_label_size(14)
         .with_tick_size(12)
         .with_body_size(12)
@@ -184,10 +186,15 @@ fn layout(chart: &Chart, series: &[Placed], x: Extent, y: Extent, left_out: usiz
         .with_y_tick_format(TickFormat::Custom(Arc::new(move |value| y.tick(value))))
         .with_legend_entries(series.iter().filter(|series| !series.name.is_empty()).map(Placed::legend).collect())
         .with_legend_position(LegendPosition::OutsideRightTop)
-        .with_legend_wrap(30)
+        .with_legend_wrap(LEGEND_WRAP)
         .with_legend_box(false);
     layout.log_x = chart.x.scale == Scale::Log;
     layout.log_y = chart.y.scale == Scale::Log;
+    // Titles are centred above the axes, and have the room that the legend leaves; the divisors are the mean widths of a letter.
+    let room = WIDTH - layout.legend_width.min(250.0);
+    if !chart.title.is_empty() {
+        layout = layout.with_title(label(&chart.title)).with_title_wrap((room / 10.0) as usize);
+    }
     if !chart.x.label.is_empty() {
         layout = layout.with_x_label(label(&chart.x.label));
     }
@@ -201,14 +208,29 @@ fn layout(chart: &Chart, series: &[Placed], x: Extent, y: Extent, left_out: usiz
         caption += &format!("{gap}{points} cannot be shown on these axes.");
     }
     if !caption.is_empty() {
-        layout = layout.with_subtitle(label(&caption)).with_subtitle_size(12).with_subtitle_wrap(110);
+        layout = layout.with_subtitle(label(&caption)).with_subtitle_size(12).with_subtitle_wrap((room / 7.0) as usize);
     }
     layout
 }
 
-/// A text for the drawing library: harmless, and with dollar signs that do not begin a formula.
+/// About how many lines the legend has; a wrapped line is rarely full.
+fn legend_lines(series: &[Placed]) -> f64 {
+    let lines = |series: &Placed| match series.name.chars().count() {
+        0..=LEGEND_WRAP => 1,
+        length => 1 + length / (LEGEND_WRAP - 8),
+    };
+    series.iter().map(lines).sum::<usize>() as f64
+}
+
+/// A text for the drawing library: harmless, not longer than a chart can bear, and with dollar signs that do not begin a
+/// formula.
 fn label(text: &str) -> String {
-    plain(text).replace('$', "\\$")
+    const MOST: usize = 300;
+    let text = plain(text);
+    match text.char_indices().nth(MOST) {
+        Some((cut, _)) => format!("{}…", &text[..cut]).replace('$', "\\$"),
+        None => text.replace('$', "\\$"),
+    }
 }
 
 /// The colour with this share of white.

@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 /// The family of the font that comes along; the drawing library lays texts out by its measures.
 pub(super) const FONT: &str = "DejaVu Sans";
 
-/// The chart as the bytes of a PNG file, `scale` pixels per unit of the drawing (1 gives 800 by 500 pixels).
+/// The chart as the bytes of a PNG file, `scale` pixels per unit of the drawing (1 gives 800 by
+/// 500 pixels, more in height where the legend needs it).
 ///
 /// Texts are drawn in DejaVu Sans, which has Latin, Greek, Cyrillic, Arabic and mathematical characters; others, such as
 /// Chinese ones, come out as boxes (the SVG file has no such limit).

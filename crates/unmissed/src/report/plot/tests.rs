@@ -114,6 +114,16 @@ fn what_cannot_be_shown_is_counted() {
 }
 
 #[test]
+fn legends_of_any_size_fit() {
+    let mut chart = Chart::new("title ".repeat(1000));
+    for index in 0..400 {
+        chart = chart.series(Series::line("long name ".repeat(index * 100), [(1.0, 1.0), (2.0, index as f64)]));
+    }
+    let pixmap = Pixmap::decode_png(&png(&chart, 0.5).unwrap()).unwrap();
+    assert_eq!((pixmap.width(), pixmap.height()), (400, 2000));
+}
+
+#[test]
 fn very_many_points_make_a_small_file() {
     let points = (1..=300_000).map(|rank| (f64::from(rank), (1e6 / f64::from(rank)).ceil()));
     let chart = Chart::new("ranks").x("rank", Scale::Log).y("count", Scale::Log).series(Series::line("s", points));
