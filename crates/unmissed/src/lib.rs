@@ -5,6 +5,7 @@
 pub mod data;
 pub mod error;
 pub mod progress;
+pub mod report;
 pub mod rng;
 pub mod spec;
 

@@ -1,0 +1,14 @@
+//! Reports: results as data, and the ways to show them.
+//!
+//! A command puts what it found into a [`Document`]: tables of [`Cell`]s, notes in words, and the same results as JSON.
+//! A renderer of [`renderers::RENDERERS`] draws the document for its reader (a terminal, a spreadsheet, a paper); none of
+//! them computes anything. Curves go into a [`plot::Chart`], which becomes an SVG or a PNG file.
+
+mod cell;
+mod document;
+pub mod plot;
+pub mod renderers;
+mod text;
+
+pub use cell::{Cell, Shown};
+pub use document::{Align, Column, Document, Table};

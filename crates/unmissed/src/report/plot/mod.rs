@@ -1,0 +1,54 @@
+//! Charts: curves and points on linear or logarithmic axes, as SVG or PNG.
+//!
+//! A [`Chart`] says what is to be seen; [`svg`] draws it (with `kuva`), [`png`] turns the drawing into pixels (with `resvg`
+//! and a font that comes along, so that it looks the same on every machine), and [`write()`] picks one of the two by the
+//! name of the file. The colours can be told apart with any kind of colour vision, and the legend stands beside the data.
+//! Points that an axis cannot show (zero on a logarithmic one, NaN anywhere) are left out, and the chart says how many.
+
+mod axis;
+mod chart;
+mod draw;
+mod raster;
+
+pub use chart::{Axis, Chart, Kind, Scale, Series};
+pub use draw::svg;
+pub use raster::png;
+
+use crate::data::Output;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// Pixels per unit of the drawing in the PNG files that [`write()`] makes: 1600 by 1000 pixels, enough for print.
+const FINE: f32 = 2.0;
+
+/// Writes a chart to a file whose name ends in `.svg` or `.png`. The file appears whole or not at all.
+///
+/// ```
+/// use unmissed::report::plot::{self, Chart, Series};
+/// let chart = Chart::new("Growth").series(Series::line("squares", [(1.0, 1.0), (2.0, 4.0), (3.0, 9.0)]));
+/// let folder = tempfile::tempdir()?;
+/// plot::write(&chart, folder.path().join("growth.svg"))?;
+/// assert!(std::fs::read_to_string(folder.path().join("growth.svg"))?.starts_with("<svg"));
+/// let error = plot::write(&chart, "growth.pdf").unwrap_err();
+/// assert_eq!(error.to_string(), "growth.pdf: cannot draw a chart in this format: expected a name that ends in .svg or .png");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write(chart: &Chart, path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let bytes = match ending.as_deref() {
+        Some("svg") => svg(chart)?.into_bytes(),
+        Some("png") => png(chart, FINE)?,
+        _ => {
+            return Err(Error::value("cannot draw a chart in this format")
+                .expected("a name that ends in .svg or .png")
+                .in_file(path));
+        }
+    };
+    let mut output = Output::create(path)?;
+    output.put(&bytes)?;
+    output.finish()
+}
+
+#[cfg(test)]
+mod tests;

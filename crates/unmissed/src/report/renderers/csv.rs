@@ -1,0 +1,71 @@
+//! Comma-separated values, for spreadsheets and data frames.
+//!
+//! A header and the rows, quoted as RFC 4180 says, lines ended by a newline, numbers in full precision, missing values
+//! empty. Tables with the same columns, one after the other, come out as one; before a table with other columns there is an
+//! empty line. Titles, units and notes are left out.
+//!
+//! Texts are written as they are, also those that begin with `=`, `+`, `-` or `@`. Spreadsheets may take such a text for a
+//! formula, but a quote in front of it would change names that programs read back; import columns of a file you do not
+//! trust as text.
+
+use super::Renderer;
+use crate::report::{Cell, Column, Document, Table};
+use crate::spec::Named;
+use std::io::{self, Write};
+
+/// See the [module](self).
+pub(super) struct Csv;
+
+impl Named for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn summary(&self) -> &'static str {
+        "comma-separated values in full precision, for spreadsheets and data frames"
+    }
+}
+
+impl Renderer for Csv {
+    fn render(&self, document: &Document, _width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut before: Option<&[Column]> = None;
+        for table in document.tables.iter().filter(|table| !table.columns().is_empty()) {
+            let same = |columns: &[Column]| columns.iter().map(|c| &c.name).eq(table.columns().iter().map(|c| &c.name));
+            let header = !before.is_some_and(same);
+            if header && before.is_some() {
+                writeln!(out)?;
+            }
+            write_table(table, header, out)?;
+            before = Some(table.columns());
+        }
+        Ok(())
+    }
+}
+
+fn write_table(table: &Table, header: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut writer = ::csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(out);
+    if header {
+        writer.write_record(table.columns().iter().map(|column| &column.name))?;
+    }
+    let mut digits = Vec::new();
+    for row in table.rows() {
+        for cell in row {
+            digits.clear();
+            match cell {
+                Cell::Text(text) => writer.write_field(text.as_bytes())?,
+                Cell::Int(number) => {
+                    write!(digits, "{number}")?;
+                    writer.write_field(&digits)?;
+                }
+                Cell::Float(number, _) => {
+                    // The shortest digits that read back as the same number, with an exponent where it is far from 1.
+                    write!(digits, "{number:?}")?;
+                    writer.write_field(&digits)?;
+                }
+                Cell::Missing => writer.write_field("")?,
+            }
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    writer.flush()
+}

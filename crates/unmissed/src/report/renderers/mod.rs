@@ -1,0 +1,46 @@
+//! Renderers: the ways to write a [`Document`] down, one file each.
+//!
+//! A renderer is an entry of [`RENDERERS`]; its name is what `--format` takes. Renderers for people (`table`, `markdown`,
+//! `latex`) round numbers as their columns say and take control characters, escape sequences and overrides of the writing
+//! direction out of every text. Renderers for machines (`csv`, `json`) keep full precision and every character.
+//! Adding a renderer is one new file and one line in the list.
+
+mod csv;
+mod json;
+mod latex;
+mod markdown;
+mod table;
+
+use super::Document;
+use crate::error::Result;
+use crate::spec::{self, Named};
+use std::io;
+
+/// What stands for a missing value where people read.
+const MISSING: &str = "–";
+
+/// All renderers; the first is the default.
+pub static RENDERERS: &[&dyn Renderer] = &[&table::Table, &json::Json, &csv::Csv, &markdown::Markdown, &latex::Latex];
+
+/// A way to write a document down.
+pub trait Renderer: Named + Sync {
+    /// Writes the document. `width` is the number of character columns there are, where that matters; `None` is no limit.
+    /// The only thing that can fail is the writing.
+    fn render(&self, document: &Document, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// The renderer with this name, or an error that suggests a near one.
+///
+/// ```
+/// use unmissed::report::renderers::find;
+/// assert_eq!(find("csv")?.name(), "csv");
+/// let error = find("tabel").map(|_| ()).unwrap_err();
+/// assert_eq!(error.to_string(), "unknown output format 'tabel'; did you mean 'table'?");
+/// # Ok::<(), unmissed::Error>(())
+/// ```
+pub fn find(name: &str) -> Result<&'static dyn Renderer> {
+    spec::find(RENDERERS, "output format", name)
+}
+
+#[cfg(test)]
+mod tests;

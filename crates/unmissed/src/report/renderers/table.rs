@@ -1,0 +1,152 @@
+//! Plain text in columns, for a terminal.
+//!
+//! Numbers stand on the right and are never broken; long texts are wrapped within their column, to eight lines at most. A
+//! table with more columns than fit side by side is written as records, one line per column and a rule between rows. From a
+//! width of 60 on, no line is wider than asked for.
+
+use super::{MISSING, Renderer};
+use crate::report::text::plain;
+use crate::report::{Align, Cell, Document, Table as Content};
+use crate::spec::Named;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Row, TableStyle, Width};
+use std::io;
+
+/// See the [module](self).
+pub(super) struct Table;
+
+/// Two spaces between columns.
+const GAP: u16 = 2;
+/// Narrower than this a column of texts is not readable.
+const NARROWEST: usize = 10;
+/// More lines than this a wrapped text does not get.
+const MOST_LINES: usize = 8;
+
+impl Named for Table {
+    fn name(&self) -> &'static str {
+        "table"
+    }
+
+    fn summary(&self) -> &'static str {
+        "aligned columns, for a terminal"
+    }
+}
+
+impl Renderer for Table {
+    fn render(&self, document: &Document, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+        // Below this nothing readable can be done.
+        let width = width.map(|width| width.clamp(20, usize::from(u16::MAX)));
+        let mut first = true;
+        for table in &document.tables {
+            if !std::mem::take(&mut first) {
+                writeln!(out)?;
+            }
+            if let Some(title) = table.title() {
+                write_text(title, width, out)?;
+            }
+            write_table(table, width, out)?;
+        }
+        for note in &document.notes {
+            if !std::mem::take(&mut first) {
+                writeln!(out)?;
+            }
+            write_text(note, width, out)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_table(table: &Content, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+    if table.columns().is_empty() {
+        return Ok(());
+    }
+    let mut drawn = empty(width);
+    drawn.style_mut().header_separator = LineStyle::none().fill('─');
+    drawn.set_header(table.columns().iter().map(|column| comfy(&plain(&column.heading()))));
+    for row in table.rows() {
+        drawn.add_row(limited(row.iter().zip(table.columns()).map(|(cell, column)| comfy(&words(cell, column)))));
+    }
+    let last = table.columns().len() - 1;
+    let wanted = drawn.column_max_content_widths();
+    let mut least = 0;
+    for (index, column) in drawn.column_iter_mut().enumerate() {
+        let gap = if index == last { 0 } else { GAP };
+        column.set_padding((0, gap));
+        let wanted = usize::from(wanted[index]);
+        let mut lower = wanted.min(NARROWEST);
+        if table.align(index) == Align::Right {
+            column.set_cell_alignment(CellAlignment::Right);
+            lower = wanted;
+        }
+        // The boundary of a column includes its padding.
+        let lower = lower + usize::from(gap);
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(u16::try_from(lower).unwrap_or(u16::MAX))));
+        least += lower;
+    }
+    match width {
+        Some(width) if least > width => write_records(table, width, out),
+        _ => write_lines(&drawn, out),
+    }
+}
+
+/// One line per column, for tables that are too wide.
+fn write_records(table: &Content, width: usize, out: &mut dyn io::Write) -> io::Result<()> {
+    for row in table.rows() {
+        let mut drawn = empty(Some(width));
+        for (cell, column) in row.iter().zip(table.columns()) {
+            drawn.add_row(limited([comfy(&plain(&column.heading())), comfy(&words(cell, column))]));
+        }
+        for (column, gap) in drawn.column_iter_mut().zip([GAP, 0]) {
+            column.set_padding((0, gap));
+        }
+        if let Some(names) = drawn.column_mut(0) {
+            names.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(50)));
+        }
+        writeln!(out, "{}", "─".repeat(width))?;
+        write_lines(&drawn, out)?;
+    }
+    Ok(())
+}
+
+/// A paragraph, wrapped as a table of one cell.
+fn write_text(text: &str, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut drawn = empty(width);
+    drawn.add_row([comfy(&plain(text))]);
+    for column in drawn.column_iter_mut() {
+        column.set_padding((0, 0));
+    }
+    write_lines(&drawn, out)
+}
+
+fn empty(width: Option<usize>) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_style(TableStyle::new()).set_truncation_indicator("…");
+    match width.and_then(|width| u16::try_from(width).ok()) {
+        Some(width) => table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic),
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
+    table
+}
+
+fn write_lines(table: &comfy_table::Table, out: &mut dyn io::Write) -> io::Result<()> {
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn limited(cells: impl IntoIterator<Item = comfy_table::Cell>) -> Row {
+    let mut row = Row::from(cells);
+    row.max_height(MOST_LINES);
+    row
+}
+
+fn comfy(text: &str) -> comfy_table::Cell {
+    comfy_table::Cell::new(text)
+}
+
+fn words(cell: &Cell, column: &crate::report::Column) -> String {
+    match cell {
+        Cell::Missing => MISSING.to_owned(),
+        cell => plain(&cell.shown(column)).into_owned(),
+    }
+}
