@@ -35,19 +35,35 @@ const FINE: f32 = 2.0;
 /// ```
 pub fn write(chart: &Chart, path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    let bytes = match ending.as_deref() {
-        Some("svg") => svg(chart)?.into_bytes(),
-        Some("png") => png(chart, FINE)?,
-        _ => {
-            return Err(Error::value("cannot draw a chart in this format")
-                .expected("a name that ends in .svg or .png")
-                .in_file(path));
-        }
+    let bytes = match Picture::of_name(path)? {
+        Picture::Svg => svg(chart)?.into_bytes(),
+        Picture::Png => png(chart, FINE)?,
     };
     let mut output = Output::create(path)?;
     output.put(&bytes)?;
     output.finish()
+}
+
+/// Whether [`write`] can write a file of this name: to be asked before long work, not after it.
+pub fn check_name(path: impl AsRef<Path>) -> Result<()> {
+    Picture::of_name(path.as_ref()).map(drop)
+}
+
+enum Picture {
+    Svg,
+    Png,
+}
+
+impl Picture {
+    fn of_name(path: &Path) -> Result<Picture> {
+        match path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).as_deref() {
+            Some("svg") => Ok(Picture::Svg),
+            Some("png") => Ok(Picture::Png),
+            _ => Err(Error::value("cannot draw a chart in this format")
+                .expected("a name that ends in .svg or .png")
+                .in_file(path)),
+        }
+    }
 }
 
 #[cfg(test)]
