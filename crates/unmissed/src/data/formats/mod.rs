@@ -5,6 +5,11 @@
 //! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be.
 //! Adding a format is one new file and one line in the list.
 
+mod matrix;
+mod npz;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod ratings;
 mod scores;
 mod svmlight;
 mod xmc;
@@ -17,7 +22,16 @@ use crate::spec::{self, Named, Spec};
 use std::path::{Path, PathBuf};
 
 /// All formats, in the order in which they are tried on a file.
-pub static FORMATS: &[&dyn Format] = &[&xmc::Xmc, &scores::Scores, &svmlight::Svmlight];
+pub static FORMATS: &[&dyn Format] = &[
+    &xmc::Xmc,
+    &scores::Scores,
+    &svmlight::Svmlight,
+    &npz::Npz,
+    #[cfg(feature = "parquet")]
+    &parquet::Parquet,
+    &ratings::Ratings,
+    &matrix::Matrix,
+];
 
 /// A way to keep matrices in files.
 pub trait Format: Named + Sync {
@@ -91,6 +105,10 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Content
 fn unrecognised(head: &[u8]) -> Error {
     if head.is_empty() {
         return Error::format("the file is empty").hint("a header 'rows features labels' is the least that is expected");
+    }
+    if head.starts_with(b"PAR1") {
+        return Error::format("a Parquet file, which this build cannot read")
+            .hint("build with the feature: cargo install unmissed-cli --features parquet");
     }
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
