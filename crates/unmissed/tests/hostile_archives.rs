@@ -1,6 +1,9 @@
 //! Archives that lie, end too soon or were damaged on the way: each is answered with an error that says what is wrong and in
 //! which file, and costs no more memory than its content.
 
+// Helpers outside of test functions may fail by panicking here as well.
+#![allow(clippy::unwrap_used)]
+
 mod archives;
 
 use archives::{Folder, archive, floats, ints, members, npy};
@@ -142,8 +145,18 @@ fn any_byte_altered() {
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn parquet_without_the_feature_says_how_to_get_it() {
-    let message = Folder::new().read("p.parquet", b"PAR1\x15\x04", None).unwrap_err().to_string();
-    assert!(message.contains("this build cannot read") && message.contains("--features parquet"), "{message}");
+    let folder = Folder::new();
+    let path = folder.path("out.parquet");
+    let write = |format| unmissed::data::formats::write(&expected(), &path, format).unwrap_err();
+    for error in [
+        folder.read("p.parquet", b"PAR1\x15\x04", None).unwrap_err(),
+        folder.read("p.parquet", b"PAR1\x15\x04", Some("parquet")).unwrap_err(),
+        write(None),
+        write(Some("parquet")),
+    ] {
+        let message = error.to_string();
+        assert!(message.contains("this build") && message.contains("--features parquet"), "{message}");
+    }
 }
 
 #[cfg(feature = "parquet")]

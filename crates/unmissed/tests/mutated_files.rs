@@ -1,5 +1,8 @@
 //! Valid files with bytes flipped, removed and inserted: an error or a valid matrix, never a panic.
 
+// Helpers outside of test functions may fail by panicking here as well.
+#![allow(clippy::unwrap_used)]
+
 mod archives;
 
 use archives::{Folder, archive, members};
@@ -71,6 +74,17 @@ fn try_mutated(name: &str, mut bytes: Vec<u8>, mutations: &[Mutation], format: &
     match folder.read(name, &bytes, Some(format)) {
         Ok(content) => check(&content),
         Err(error) => assert_eq!(error.path(), Some(&*folder.path(name)), "{error}"),
+    }
+}
+
+#[cfg(feature = "parquet")]
+proptest! {
+    #[test]
+    fn parquet(mutations in mutations()) {
+        let folder = Folder::new();
+        let content = folder.read("p.npz", &archive(&members()), None).unwrap();
+        unmissed::data::formats::write(&content, folder.path("p.parquet"), None).unwrap();
+        try_mutated("p.parquet", std::fs::read(folder.path("p.parquet")).unwrap(), &mutations, "parquet");
     }
 }
 

@@ -8,13 +8,14 @@
 //! - A training user's self-selected positives are split at random into two halves: the first are the features (1 each), the
 //!   second the labels. Of an odd number the features get one more, so that a user with a single positive can be predicted for.
 //! - The users of the random part are the controlled set. Features: the first half of their self-selected positives, the same
-//!   half as in training. Labels: the positives of the random part. Shown: everything in the random part, positive or not.
+//!   half as in training (none for a user who chose nothing). Labels: the positives of the random part. Shown: everything in the random part, positive or not.
 //!
 //! # Assumes
 //! The random part was drawn uniformly and without replacement, and every item that was shown was rated.
 //!
 //! # Reference
-//! Marlin and Zemel, "Collaborative prediction and ranking with non-random missing data", RecSys 2009 (the Yahoo R3 survey).
+//! Schultheis, Wydmuch, Babbar and Dembczynski, "On missing labels, long-tails and propensities in extreme multi-label
+//! classification", KDD 2022 (section on bias-controlled sets, there with the Yahoo R3 ratings).
 
 use super::{Csr, Dataset, Features, Labels};
 use crate::error::{Error, Result};
@@ -29,6 +30,18 @@ pub enum TrainUsers {
     Unique,
     /// All users who rated something by choice.
     All,
+}
+
+impl std::str::FromStr for TrainUsers {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "unique" => Ok(TrainUsers::Unique),
+            "all" => Ok(TrainUsers::All),
+            _ => Err(crate::spec::unknown("choice of training users", name, &["unique", "all"])),
+        }
+    }
 }
 
 /// How to make the data sets.
@@ -246,6 +259,8 @@ mod tests {
         assert!(message(&chosen, &none, TrainUsers::All).contains("random part has no ratings"));
         assert!(message(&none, &random, TrainUsers::All).contains("self-selected part has no ratings"));
         assert!(message(&random, &random, TrainUsers::Unique).contains("'all' instead of 'unique'"));
+        assert_eq!("all".parse::<TrainUsers>().unwrap(), TrainUsers::All);
+        assert!("al".parse::<TrainUsers>().unwrap_err().to_string().contains("did you mean 'all'?"));
     }
 
     /// The coat survey: every user is in the random part, 16 of 300 items each.

@@ -70,7 +70,8 @@ impl Format for Parquet {
     }
 }
 
-/// Runs the reader of a library that may panic on damaged files, and makes an error of that.
+/// Runs a reader and makes an error of a panic: the library asserts some of what a damaged file can break (a negative
+/// length of a column, a page that needs a dictionary which is not there).
 fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| Err(broken("its parts do not fit together")))
 }

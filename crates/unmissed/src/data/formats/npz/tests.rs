@@ -42,7 +42,7 @@ fn labels_alone() {
     write(&data(false), &path, None).unwrap();
     assert_eq!(read(&path, &ReadOptions::default()).unwrap(), data(false));
     let path = folder.path().join("d.npz");
-    assert_eq!(write(&data(false), &path, None).unwrap().files, [path.clone()]);
+    assert_eq!(write(&data(false), &path, None).unwrap().files, [&*path]);
     let Content::Scores(scores) = read(&path, &ReadOptions::default()).unwrap() else { panic!("one file is scores") };
     assert_eq!(scores.values(), [1.0; 3]);
 }
