@@ -5,6 +5,11 @@
 //! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be.
 //! Adding a format is one new file and one line in the list.
 
+mod matrix;
+mod npz;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod ratings;
 mod scores;
 mod svmlight;
 mod xmc;
@@ -17,7 +22,16 @@ use crate::spec::{self, Named, Spec};
 use std::path::{Path, PathBuf};
 
 /// All formats, in the order in which they are tried on a file.
-pub static FORMATS: &[&dyn Format] = &[&xmc::Xmc, &scores::Scores, &svmlight::Svmlight];
+pub static FORMATS: &[&dyn Format] = &[
+    &xmc::Xmc,
+    &scores::Scores,
+    &svmlight::Svmlight,
+    &npz::Npz,
+    #[cfg(feature = "parquet")]
+    &parquet::Parquet,
+    &ratings::Ratings,
+    &matrix::Matrix,
+];
 
 /// A way to keep matrices in files.
 pub trait Format: Named + Sync {
@@ -78,7 +92,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Content
     let source = Source::open(path, options.mmap)?;
     let located = |error: Error| error.in_file(path);
     if let Some(spec) = &options.format {
-        let format = spec::find(FORMATS, "format", spec.name())?;
+        let format = named(spec.name())?;
         return format.read(source, spec, options).map_err(located);
     }
     let head = source.head();
@@ -92,12 +106,28 @@ fn unrecognised(head: &[u8]) -> Error {
     if head.is_empty() {
         return Error::format("the file is empty").hint("a header 'rows features labels' is the least that is expected");
     }
+    if head.starts_with(b"PAR1") {
+        return without_parquet(Error::format("a Parquet file, which this build cannot read"));
+    }
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
     Error::format("the format of this file is not recognised")
         .expected(format!("one of {}", names.join(", ")))
         .found(format!("{} at its start", crate::error::shown(first)))
         .hint("name the format with --from if you know it")
+}
+
+/// Parquet is the one format that a build may lack: whoever asks for it learns how to get it.
+fn without_parquet(error: Error) -> Error {
+    error.hint("build with the feature 'parquet': cargo install unmissed-cli --features parquet")
+}
+
+/// The format with this name.
+fn named(name: &str) -> Result<&'static dyn Format> {
+    spec::find(FORMATS, "format", name).map_err(|error| match name {
+        "parquet" => without_parquet(Error::value("this build lacks the format 'parquet'")),
+        _ => error,
+    })
 }
 
 /// Reads rows with labels. Scores become labels where they are at least [`ReadOptions::positive`], or not zero.
@@ -121,7 +151,7 @@ pub fn read_scores(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<
 pub fn write(content: &Content, path: impl AsRef<Path>, format: Option<&str>) -> Result<Written> {
     let path = path.as_ref();
     let format = match format {
-        Some(name) => spec::find(FORMATS, "format", name)?,
+        Some(name) => named(name)?,
         None => format_of_name(path, content)?,
     };
     Ok(Written { format: format.name(), dropped: format.drops(content), files: format.write(content, path)? })
@@ -145,6 +175,9 @@ fn format_of_name(path: &Path, content: &Content) -> Result<&'static dyn Format>
     let candidates: Vec<_> = FORMATS.iter().filter(|format| format.extensions().contains(&ending)).collect();
     let exact = candidates.iter().find(|format| format.drops(content).is_empty());
     exact.or(candidates.first()).map(|format| **format).ok_or_else(|| {
+        if ending == "parquet" {
+            return without_parquet(Error::value("a Parquet file, which this build cannot write").in_file(path));
+        }
         let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.extensions()).copied().collect();
         Error::value(format!("no format is known by the ending '.{ending}'"))
             .in_file(path)

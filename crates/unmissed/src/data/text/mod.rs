@@ -11,4 +11,4 @@ mod write;
 
 pub(crate) use read::{Header, header, read_rows};
 pub(crate) use rows::Grammar;
-pub(crate) use write::{write_entry, write_id, write_rows};
+pub(crate) use write::{write_entry, write_id, write_rows, write_value};

@@ -41,6 +41,11 @@ pub(crate) fn write_id(text: &mut Vec<u8>, id: u32) {
 pub(crate) fn write_entry(text: &mut Vec<u8>, id: u32, value: f32) {
     write_id(text, id);
     text.push(b':');
+    write_value(text, value);
+}
+
+/// Appends a value with as few digits as bring it back exactly.
+pub(crate) fn write_value(text: &mut Vec<u8>, value: f32) {
     let mut buffer = [0; <f32 as lexical_core::FormattedSize>::FORMATTED_SIZE];
     let digits = &*lexical_core::write(value, &mut buffer);
     text.extend_from_slice(digits.strip_suffix(b".0").unwrap_or(digits));

@@ -1,0 +1,255 @@
+//! `npz`: sparse matrices of scipy, as `scipy.sparse.save_npz` writes them (format csr).
+//!
+//! A data set is the pair `NAME.x.npz` (features) and `NAME.y.npz` (labels); naming either reads both. `NAME.y.npz` alone
+//! is labels without features. In labels, stored zeros are not labels. Any other `.npz` is scores: its stored entries, zeros
+//! included. Indices may be of any integer type; values may be float32, float64, bool or integers and become 32-bit
+//! floating numbers, rounded to the nearest. Writing gives 32-bit indices where they fit, float32 values, deflate.
+//!
+//! Members are read in an order that lets each one vouch for the next (shape, row offsets, indices, values), so an archive
+//! that unpacks to much more than its matrix is refused before it is unpacked.
+
+mod array;
+
+use super::{Content, Format, ReadOptions};
+use crate::data::output::Output;
+use crate::data::source::{Compression, Source};
+use crate::data::{Csr, Dataset, Features};
+use crate::error::{Error, Result};
+use crate::spec::{Named, Spec};
+use array::{Array, write_array, write_header};
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+/// See the module's page.
+pub(super) struct Npz;
+
+impl Named for Npz {
+    fn name(&self) -> &'static str {
+        "npz"
+    }
+    fn summary(&self) -> &'static str {
+        "scipy.sparse.save_npz, csr: NAME.x.npz (features) and NAME.y.npz (labels), or one file of scores"
+    }
+}
+
+impl Format for Npz {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npz"]
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.starts_with(b"PK\x03\x04")
+    }
+
+    fn read(&self, source: Source, spec: &Spec, options: &ReadOptions<'_>) -> Result<Content> {
+        spec.allow(&[], &[])?;
+        let path = source.path().to_path_buf();
+        let name = Name::of(&path);
+        let sibling = name.sibling().filter(|sibling| sibling.exists());
+        let read = |source: Source| -> Result<Csr<'static, f32>> {
+            let path = source.path().to_path_buf();
+            read_matrix(source, options).map_err(|error| error.in_file(&path))
+        };
+        match (name.part, sibling) {
+            (Some(part), Some(sibling)) => {
+                let (this, other) = (read(source)?, read(Source::open(&sibling, options.mmap)?)?);
+                let (features, labels) = if part == Part::Features { (this, other) } else { (other, this) };
+                let both = format!("it and {} make one data set", sibling.display());
+                Dataset::new(Some(Features::Sparse(features)), where_not_zero(&labels)?)
+                    .map(Content::Data)
+                    .map_err(|error| error.hint(both))
+            }
+            (Some(Part::Labels), None) => Ok(Content::Data(Dataset::new(None, where_not_zero(&read(source)?)?)?)),
+            _ => Ok(Content::Scores(read(source)?)),
+        }
+    }
+
+    fn drops(&self, _content: &Content) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Data with features become two files, whatever of `NAME.npz`, `NAME.x.npz` and `NAME.y.npz` was asked for; neither
+    /// gets its name before both are complete.
+    fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>> {
+        if Compression::of_name(path).0 != Compression::None {
+            return Err(Error::value("an npz file is compressed inside").in_file(path).hint("leave the .gz or .zst out"));
+        }
+        let (features, labels) = match content {
+            Content::Scores(scores) => {
+                write_matrix(path, scores, scores.values().iter().copied())?.finish()?;
+                return Ok(vec![path.to_path_buf()]);
+            }
+            Content::Data(data) => (data.features(), data.labels()),
+        };
+        let ones = std::iter::repeat_n(1.0, labels.nnz());
+        let Some(features) = features else {
+            write_matrix(path, labels, ones)?.finish()?;
+            return Ok(vec![path.to_path_buf()]);
+        };
+        let name = Name::of(path);
+        let paths = vec![name.with(Part::Features), name.with(Part::Labels)];
+        let features = features.to_sparse()?;
+        let first = write_matrix(&paths[0], &features, features.values().iter().copied())?;
+        let second = write_matrix(&paths[1], labels, ones)?;
+        first.finish()?;
+        second.finish()?;
+        Ok(paths)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Features,
+    Labels,
+}
+
+/// The name of a file, taken apart: `NAME.x.npz` is `NAME` and the features.
+struct Name {
+    base: PathBuf,
+    part: Option<Part>,
+}
+
+impl Name {
+    fn of(path: &Path) -> Name {
+        let ends = |path: &Path, ending: &str| path.extension().is_some_and(|e| e == ending);
+        let base = if ends(path, "npz") { path.with_extension("") } else { path.to_path_buf() };
+        let part = match &base {
+            base if ends(base, "x") => Some(Part::Features),
+            base if ends(base, "y") => Some(Part::Labels),
+            _ => None,
+        };
+        Name { base: if part.is_some() { base.with_extension("") } else { base }, part }
+    }
+
+    fn with(&self, part: Part) -> PathBuf {
+        let mut name = self.base.clone().into_os_string();
+        name.push(if part == Part::Features { ".x.npz" } else { ".y.npz" });
+        name.into()
+    }
+
+    fn sibling(&self) -> Option<PathBuf> {
+        self.part.map(|part| self.with(if part == Part::Features { Part::Labels } else { Part::Features }))
+    }
+}
+
+fn where_not_zero(matrix: &Csr<'_, f32>) -> Result<Csr<'static, ()>> {
+    let kept = matrix.filter_map(matrix.cols() as u64, |_, id, value| (value != 0.0).then_some(id))?;
+    Ok(kept.pattern().into_owned())
+}
+
+fn read_matrix(source: Source, options: &ReadOptions<'_>) -> Result<Csr<'static, f32>> {
+    let size = source.size().unwrap_or(0);
+    options.progress.begin(&format!("reading {}", source.path().display()), size);
+    let bytes = source.into_bytes()?;
+    let mut archive = ZipArchive::new(Cursor::new(bytes.as_ref())).map_err(|error| broken(&error))?;
+    check_members(&mut archive)?;
+    let shape: Vec<u64> = member(&mut archive, "shape")?.integers()?;
+    let [rows, cols] = shape[..] else {
+        return Err(Error::format("the matrix has the wrong number of dimensions").expected("2").found(shape.len().to_string()));
+    };
+    let offsets = member(&mut archive, "indptr")?;
+    let declared = offsets.len()?;
+    if rows.checked_add(1) != Some(declared) {
+        return Err(Error::format("the arrays of the matrix disagree")
+            .expected(format!("one more element in 'indptr' than there are rows ({rows})"))
+            .found(declared.to_string()));
+    }
+    let offsets: Vec<u64> = offsets.integers()?;
+    let stored = offsets.last().copied().unwrap_or(0);
+    let agreeing = |name: &str, length: u64| match length {
+        length if length == stored => Ok(()),
+        length => Err(Error::format("the arrays of the matrix disagree")
+            .expected(format!("{stored} elements in '{name}', as 'indptr' says"))
+            .found(length.to_string())),
+    };
+    let ids = member(&mut archive, "indices")?;
+    agreeing("indices", ids.len()?)?;
+    let ids: Vec<u32> = ids.integers()?;
+    let values = member(&mut archive, "data")?;
+    agreeing("data", values.len()?)?;
+    let matrix = Csr::new(cols, offsets, ids, values.floats()?)?;
+    options.progress.advance(size)?;
+    Ok(matrix)
+}
+
+type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
+
+/// Says what the archive is when it is not a sparse matrix by row.
+fn check_members(archive: &mut Archive<'_>) -> Result<()> {
+    if archive.index_for_name("format.npy").is_none() {
+        let names: Vec<String> = archive.file_names_raw().take(5).map(crate::error::shown).collect();
+        return Err(Error::format("the archive is not a sparse matrix of scipy")
+            .expected("the arrays indices, indptr, format, shape and data")
+            .found(if names.is_empty() { "nothing".into() } else { names.join(", ") })
+            .hint("write it with scipy.sparse.save_npz"));
+    }
+    match member(archive, "format")?.text()?.as_str() {
+        "csr" => Ok(()),
+        other => Err(Error::format("the sparse matrix is not stored by row")
+            .expected("format csr")
+            .found(crate::error::shown(other.as_bytes()))
+            .hint("call .tocsr() before save_npz")),
+    }
+}
+
+fn member<'a>(archive: &'a mut Archive<'_>, name: &'static str) -> Result<Array<impl std::io::Read + 'a>> {
+    let file = archive.by_name(&format!("{name}.npy")).map_err(|error| match error {
+        ZipError::FileNotFound => Error::format(format!("the array '{name}' is missing in the archive"))
+            .expected("the arrays indices, indptr, format, shape and data")
+            .hint("write it with scipy.sparse.save_npz"),
+        error => broken(&error),
+    })?;
+    Array::open(name, file)
+}
+
+fn broken(error: &ZipError) -> Error {
+    Error::format(format!("cannot read the archive ({error})")).hint("the file is truncated or damaged: fetch or write it again")
+}
+
+/// Writes a matrix with these values; the file is complete but has yet to get its name.
+fn write_matrix<V: crate::data::csr::Value>(
+    path: &Path,
+    matrix: &Csr<'_, V>,
+    values: impl ExactSizeIterator<Item = f32>,
+) -> Result<Output> {
+    let mut output = Output::create(path)?;
+    let mut archive = ZipWriter::new_stream(&mut output);
+    let write = || -> std::result::Result<(), ZipError> {
+        // Sizes of four gigabytes and more must be announced before they are known.
+        let options = SimpleFileOptions::default().large_file(true);
+        let (ids, offsets) = (matrix.ids().iter(), matrix.offsets().iter());
+        let narrow = matrix.cols().max(matrix.nnz()) <= i32::MAX as usize;
+        archive.start_file("indices.npy", options)?;
+        if narrow {
+            write_array(&mut archive, "<i4", ids.map(|id| (*id as i32).to_le_bytes()))?;
+        } else {
+            write_array(&mut archive, "<i8", ids.map(|id| i64::from(*id).to_le_bytes()))?;
+        }
+        archive.start_file("indptr.npy", options)?;
+        if narrow {
+            write_array(&mut archive, "<i4", offsets.map(|offset| (*offset as i32).to_le_bytes()))?;
+        } else {
+            write_array(&mut archive, "<i8", offsets.map(|offset| (*offset as i64).to_le_bytes()))?;
+        }
+        archive.start_file("format.npy", options)?;
+        write_header(&mut archive, "|S3", &[])?;
+        archive.write_all(b"csr")?;
+        archive.start_file("shape.npy", options)?;
+        write_array(&mut archive, "<i8", [matrix.rows() as i64, matrix.cols() as i64].into_iter().map(i64::to_le_bytes))?;
+        archive.start_file("data.npy", options)?;
+        write_array(&mut archive, "<f4", values.map(f32::to_le_bytes))?;
+        archive.finish()?;
+        Ok(())
+    };
+    write().map_err(|error| match error {
+        ZipError::Io(cause) => Error::io("cannot write", path, cause),
+        error => Error::io("cannot write", path, std::io::Error::other(error)),
+    })?;
+    Ok(output)
+}
+
+#[cfg(test)]
+mod tests;

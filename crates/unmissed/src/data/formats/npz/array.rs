@@ -1,0 +1,273 @@
+//! One `.npy` array inside an archive: a header in Python's notation, then the elements.
+//!
+//! Written by hand where hostile bytes come in: nothing is reserved by what a header claims, elements are decoded block by
+//! block as they arrive, and what is claimed but not there is an error.
+
+use crate::error::{Error, Result, shown};
+use npyz::WriterBuilder;
+use std::io::{self, Read, Write};
+
+/// Elements are decoded in blocks of this many bytes; a multiple of every element's size.
+const BLOCK: usize = 64 << 10;
+/// The longest header that numpy itself accepts from strangers.
+const LONGEST_HEADER: usize = 10_000;
+
+/// An array whose header is read and whose elements are to come.
+pub(super) struct Array<R> {
+    name: &'static str,
+    /// Kind and size as numpy writes them, without the order of bytes: `i4`, `f8`, `S3`.
+    kind: String,
+    big_endian: bool,
+    shape: Vec<u64>,
+    elements: R,
+}
+
+impl<R: Read> Array<R> {
+    /// Reads the header of the array called `name`.
+    pub(super) fn open(name: &'static str, mut bytes: R) -> Result<Self> {
+        let mut start = [0; 8];
+        bytes.read_exact(&mut start).map_err(|cause| unreadable(name, &cause))?;
+        let [magic @ .., major, _] = start;
+        if magic != *b"\x93NUMPY" {
+            return Err(
+                Error::format(format!("'{name}' is not an array of numpy")).found(format!("{} at its start", shown(&start)))
+            );
+        }
+        let mut length = [0; 4];
+        let width = if major == 1 { 2 } else { 4 };
+        bytes.read_exact(&mut length[..width]).map_err(|cause| unreadable(name, &cause))?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > LONGEST_HEADER {
+            return Err(Error::format(format!("the header of the array '{name}' is too long"))
+                .expected(format!("at most {LONGEST_HEADER} bytes"))
+                .found(length.to_string()));
+        }
+        let mut header = vec![0; length];
+        bytes.read_exact(&mut header).map_err(|cause| unreadable(name, &cause))?;
+        let parsed = std::str::from_utf8(&header).ok().and_then(parse_header);
+        let Some((descr, shape)) = parsed else {
+            return Err(Error::format(format!("cannot read the header of the array '{name}'"))
+                .expected("a plain array, {'descr': '<i4', 'fortran_order': False, 'shape': (3,), }")
+                .found(shown(&header)));
+        };
+        let kind = descr.trim_start_matches(['<', '>', '|', '=']).to_owned();
+        Ok(Array { name, kind, big_endian: descr.starts_with('>'), shape, elements: bytes })
+    }
+
+    /// The number of elements that the header claims; arrays of two and more dimensions are errors.
+    pub(super) fn len(&self) -> Result<u64> {
+        match self.shape[..] {
+            [length] => Ok(length),
+            _ => Err(Error::format(format!("the array '{}' has the wrong number of dimensions", self.name))
+                .expected("1")
+                .found(self.shape.len().to_string())),
+        }
+    }
+
+    /// The elements as whole numbers that are not negative and fit into `T`.
+    pub(super) fn integers<T: TryFrom<i128>>(self) -> Result<Vec<T>> {
+        macro_rules! decode {
+            ($number:ty) => {
+                self.decode(|bytes| T::try_from(<$number>::from_le_bytes(bytes).into()).ok())
+            };
+        }
+        match self.kind.as_str() {
+            "i1" => decode!(i8),
+            "i2" => decode!(i16),
+            "i4" => decode!(i32),
+            "i8" => decode!(i64),
+            "u1" => decode!(u8),
+            "u2" => decode!(u16),
+            "u4" => decode!(u32),
+            "u8" => decode!(u64),
+            _ => Err(self.wrong_kind("whole numbers (int32, int64, ...)")),
+        }
+    }
+
+    /// The elements as 32-bit floating numbers, rounded to the nearest where they have more digits.
+    pub(super) fn floats(self) -> Result<Vec<f32>> {
+        macro_rules! decode {
+            ($number:ty) => {
+                self.decode(|bytes| Some(<$number>::from_le_bytes(bytes) as f32))
+            };
+        }
+        match self.kind.as_str() {
+            "f4" => decode!(f32),
+            "f8" => decode!(f64),
+            "b1" => self.decode(|[byte]| Some(f32::from(u8::from(byte != 0)))),
+            "i1" => decode!(i8),
+            "i2" => decode!(i16),
+            "i4" => decode!(i32),
+            "i8" => decode!(i64),
+            "u1" => decode!(u8),
+            "u2" => decode!(u16),
+            "u4" => decode!(u32),
+            "u8" => decode!(u64),
+            _ => Err(self.wrong_kind("float32, float64, bool or whole numbers")),
+        }
+    }
+
+    /// The text of an array that holds one short string.
+    pub(super) fn text(mut self) -> Result<String> {
+        if !self.shape.iter().all(|length| *length == 1) || !self.kind.starts_with(['S', 'U']) {
+            return Err(self.wrong_kind("one string"));
+        }
+        // Strings are padded with zero bytes, and those of kind `U` take four bytes for a letter.
+        let mut bytes = Vec::new();
+        self.elements.by_ref().take(64).read_to_end(&mut bytes).map_err(|cause| unreadable(self.name, &cause))?;
+        bytes.retain(|byte| *byte != 0);
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn decode<const N: usize, T>(mut self, convert: impl Fn([u8; N]) -> Option<T>) -> Result<Vec<T>> {
+        let name = self.name;
+        let mut left = self.len()?;
+        let mut values = Vec::new();
+        let mut block = vec![0; BLOCK];
+        while left > 0 {
+            let count = left.min((BLOCK / N) as u64) as usize;
+            let part = &mut block[..count * N];
+            self.elements.read_exact(part).map_err(|cause| unreadable(name, &cause))?;
+            values.try_reserve(count).map_err(|_| {
+                Error::format(format!("the array '{name}' does not fit into memory")).found(format!("{left} more elements"))
+            })?;
+            for bytes in part.as_chunks_mut::<N>().0 {
+                if self.big_endian {
+                    bytes.reverse();
+                }
+                let Some(value) = convert(*bytes) else {
+                    return Err(Error::format(format!("a number in the array '{name}' is out of range"))
+                        .expected("a whole number from 0, of 32 bits for a column")
+                        .found(format!("another at place {} (counted from 0)", values.len())));
+                };
+                values.push(value);
+            }
+            left -= count as u64;
+        }
+        // Asking for one byte more also makes the archive compare its checksum.
+        match self.elements.read(&mut block[..1]) {
+            Ok(0) => Ok(values),
+            Ok(_) => Err(Error::format(format!("the array '{name}' is longer than its header says"))
+                .expected(format!("{} elements", values.len()))),
+            Err(cause) => Err(unreadable(name, &cause)),
+        }
+    }
+
+    fn wrong_kind(&self, expected: &str) -> Error {
+        Error::format(format!("the array '{}' holds the wrong kind of elements", self.name)).expected(expected).found(format!(
+            "{} of dtype {}",
+            shape_text(&self.shape),
+            shown(self.kind.as_bytes())
+        ))
+    }
+}
+
+fn shape_text(shape: &[u64]) -> String {
+    if shape.is_empty() { "a single value".into() } else { format!("an array of shape {shape:?}") }
+}
+
+fn unreadable(name: &str, cause: &io::Error) -> Error {
+    let why = if cause.kind() == io::ErrorKind::UnexpectedEof { "it ends too soon".to_owned() } else { cause.to_string() };
+    Error::format(format!("cannot read the array '{name}' ({why})"))
+        .hint("the file is truncated or damaged: fetch or write it again")
+}
+
+/// `descr` and `shape` of a header. Arrays of at most one dimension are the same in either order, so `fortran_order` is moot.
+fn parse_header(text: &str) -> Option<(&str, Vec<u64>)> {
+    let after = |key: &str| text.split_once(key).map(|(_, rest)| rest.trim_start());
+    let (descr, _) = after("'descr':")?.strip_prefix('\'')?.split_once('\'')?;
+    let (shape, _) = after("'shape':")?.strip_prefix('(')?.split_once(')')?;
+    let lengths = shape.split(',').map(|length| length.trim().trim_end_matches('L')).filter(|length| !length.is_empty());
+    Some((descr, lengths.map(|length| length.parse().ok()).collect::<Option<_>>()?))
+}
+
+/// Writes the header of an array; `kind` is numpy's, as in `<i4`, and no `shape` stands for a single value.
+pub(super) fn write_header(output: &mut impl Write, kind: &str, shape: &[u64]) -> io::Result<()> {
+    let kind: npyz::TypeStr = kind.parse().map_err(io::Error::other)?;
+    let options = npyz::WriteOptions::new_header_only().dtype(npyz::DType::Plain(kind));
+    options.shape(shape).writer(output).write_header_only().map(|_| ())
+}
+
+/// Writes an array of one dimension, element by element in little-endian order.
+pub(super) fn write_array<const N: usize>(
+    output: &mut impl Write,
+    kind: &str,
+    elements: impl ExactSizeIterator<Item = [u8; N]>,
+) -> io::Result<()> {
+    write_header(output, kind, &[elements.len() as u64])?;
+    let mut block = Vec::with_capacity(BLOCK);
+    for element in elements {
+        block.extend_from_slice(&element);
+        if block.len() >= BLOCK {
+            output.write_all(&block)?;
+            block.clear();
+        }
+    }
+    output.write_all(&block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(kind: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
+        let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(elements);
+        bytes
+    }
+
+    fn ids(bytes: &[u8]) -> Result<Vec<u32>> {
+        Array::open("a", bytes)?.integers()
+    }
+
+    #[test]
+    fn every_kind_of_number_in_either_order_of_bytes() {
+        assert_eq!(ids(&array("<i8", "(1,)", &7i64.to_le_bytes())).unwrap(), [7]);
+        assert_eq!(ids(&array(">i4", "(1,)", &7i32.to_be_bytes())).unwrap(), [7]);
+        assert_eq!(ids(&array("|u1", "(2L,)", &[1, 255])).unwrap(), [1, 255]);
+        let floats = |bytes: &[u8]| Array::open("a", bytes).unwrap().floats().unwrap();
+        assert_eq!(floats(&array("<f8", "(1,)", &0.1f64.to_le_bytes())), [0.1f32]);
+        assert_eq!(floats(&array(">f4", "(1,)", &0.5f32.to_be_bytes())), [0.5]);
+        assert_eq!(floats(&array("|b1", "(2,)", &[0, 1])), [0.0, 1.0]);
+        assert_eq!(floats(&array("<i2", "(1,)", &(-3i16).to_le_bytes())), [-3.0]);
+        let text = |bytes: &[u8]| Array::open("a", bytes).unwrap().text().unwrap();
+        assert_eq!(text(&array("|S3", "()", b"csr")), "csr");
+        assert_eq!(text(&array("<U3", "()", b"c\0\0\0s\0\0\0r\0\0\0")), "csr");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (bytes, part) in [
+            (b"PK".to_vec(), "ends too soon"),
+            (b"not an array".to_vec(), "not an array of numpy"),
+            (array("<i4", "(1,)", &[]), "ends too soon"),
+            (array("<i4", "(18446744073709551615,)", &[0; 8]), "ends too soon"),
+            (array("<i4", "(18446744073709551616,)", &[0; 8]), "cannot read the header"),
+            (array("<i4", "(1,)", &[0; 5]), "longer than its header says"),
+            (array("<i4", "(1, 1)", &[0; 4]), "number of dimensions"),
+            (array("<i4", "(1,)", &[255; 4]), "out of range"),
+            (array("<f4", "(1,)", &[0; 4]), "expected whole numbers"),
+            (array("|O", "(1,)", &[0; 4]), "expected whole numbers"),
+        ] {
+            let message = ids(&bytes).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_claims_gigabytes_costs_nothing() {
+        let mut bytes = b"\x93NUMPY\x02\x00".to_vec();
+        bytes.extend(u32::MAX.to_le_bytes());
+        assert!(ids(&bytes).unwrap_err().to_string().contains("too long"));
+    }
+
+    #[test]
+    fn written_arrays_are_read() {
+        let mut bytes = Vec::new();
+        write_array(&mut bytes, "<i4", (0..40_000i32).map(i32::to_le_bytes)).unwrap();
+        assert!(ids(&bytes).unwrap().into_iter().eq(0..40_000));
+    }
+}
