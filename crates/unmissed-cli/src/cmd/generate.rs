@@ -43,7 +43,11 @@ impl clap::Args for Args {
 
 fn subcommand(generator: &'static dyn Generator) -> Command {
     let parameters = generator.parameters().iter().map(|parameter| {
-        clap::Arg::new(parameter.name).long(parameter.name).value_name("VALUE").help(parameter.help).default_value(parameter.default)
+        clap::Arg::new(parameter.name)
+            .long(parameter.name)
+            .value_name("VALUE")
+            .help(parameter.help)
+            .default_value(parameter.default)
     });
     let seed = clap::Arg::new("seed").long("seed").value_name("N").help("Seed of all random choices");
     let output = clap::Arg::new("output").long("output").short('o').value_name("DIR").help("Folder for the files").required(true);

@@ -13,7 +13,8 @@ use unmissed::report::{Document, Table};
 
 /// Merge data sets, drop rare labels, and split the rows again; or make a controlled set from two ratings files
 #[derive(clap::Args)]
-#[command(after_help = "Without --controlled: the data sets are merged, labels with fewer than --min-positives rows are dropped (the
+#[command(
+    after_help = "Without --controlled: the data sets are merged, labels with fewer than --min-positives rows are dropped (the
 others are renumbered; labels.csv says how), and rows are drawn into train.txt and test.txt.
 
 With --controlled RANDOM: the ratings that users chose to give (DATA) and ratings of randomly drawn items (RANDOM)
@@ -22,7 +23,8 @@ positive ratings of the random part) and controlled_shown.txt (the items that we
 
 Examples:
   unmissed split train.txt test.txt --min-positives 20 --test 0.3 --seed 1 -o resplit
-  unmissed split ratings.csv --controlled random.csv --from ratings --positive 4 --train-users all -o survey")]
+  unmissed split ratings.csv --controlled random.csv --from ratings --positive 4 --train-users all -o survey"
+)]
 pub(crate) struct Args {
     /// Data sets to merge and split; with --controlled, one file of self-selected ratings
     #[arg(required = true, value_name = "DATA")]
@@ -86,7 +88,11 @@ fn resplit(args: &Args, app: &App) -> Outcome<()> {
         "labels_before": before, "labels_kept": kept.labels.len(), "train_rows": train.rows(), "test_rows": test.rows(),
         "folder": folder, "seed": args.seed.seed,
     });
-    app.note(&format!("kept {} of {before} labels; wrote train.txt, test.txt and labels.csv into {}", kept.labels.len(), folder.display()));
+    app.note(&format!(
+        "kept {} of {before} labels; wrote train.txt, test.txt and labels.csv into {}",
+        kept.labels.len(),
+        folder.display()
+    ));
     app.emit(&Document::new().table(table).data(data)?)
 }
 
@@ -97,7 +103,8 @@ fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
             .into());
     };
     let positive = args.reading.positive().ok_or_else(|| {
-        unmissed::Error::value("which ratings are positive?").hint("pass --positive LEAST, for example --positive 4 for ratings from 1 to 5")
+        unmissed::Error::value("which ratings are positive?")
+            .hint("pass --positive LEAST, for example --positive 4 for ratings from 1 to 5")
     })?;
     let options = args.reading.options(app);
     let (chosen, random) = Ratings::read(chosen, &options)?.aligned(&Ratings::read(random, &options)?)?;
@@ -118,7 +125,10 @@ fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
     let average = if rate.uniform { "" } else { " on average (users were shown different numbers of items)" };
     let document = Document::new()
         .table(table)
-        .note(format!("The rate of the controlled set is {}/{}{average}: pass it as --rate {}/{}.", rate.shown, rate.items, rate.shown, rate.items))
+        .note(format!(
+            "The rate of the controlled set is {}/{}{average}: pass it as --rate {}/{}.",
+            rate.shown, rate.items, rate.shown, rate.items
+        ))
         .data(json!({
             "train_users": survey.train.rows(), "controlled_users": survey.controlled.rows(), "items": rate.items,
             "shown": rate.shown, "rate": rate.value(), "uniform": rate.uniform, "folder": folder, "seed": args.seed.seed,

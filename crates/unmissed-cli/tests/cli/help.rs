@@ -21,7 +21,8 @@ fn the_examples_of_every_command_work() {
     assert!(commands.len() >= 6, "{commands:?}");
     for command in commands {
         let help = dir.run(&format!("{command} --help")).ok();
-        let examples: Vec<&str> = help.split("Examples:\n").nth(1).unwrap_or_default().lines().filter(|l| l.starts_with("  unmissed ")).collect();
+        let examples: Vec<&str> =
+            help.split("Examples:\n").nth(1).unwrap_or_default().lines().filter(|l| l.starts_with("  unmissed ")).collect();
         assert!(!examples.is_empty(), "'{command} --help' has no examples");
         for example in examples {
             let finished = dir.run(example.trim().strip_prefix("unmissed ").unwrap());

@@ -43,7 +43,10 @@ fn results_do_not_depend_on_threads() {
     let dir = Workdir::new();
     for threads in ["1", "2", "5"] {
         let out = format!("out{threads}");
-        dir.run(&format!("generate survey -o {out} --users 300 --test-users 50 --controlled-users 60 --items 40 --threads {threads}")).ok();
+        dir.run(&format!(
+            "generate survey -o {out} --users 300 --test-users 50 --controlled-users 60 --items 40 --threads {threads}"
+        ))
+        .ok();
         dir.run(&format!("split {out}/train.txt {out}/test.txt --min-positives 3 --seed 4 -o {out}/s --threads {threads}")).ok();
     }
     for file in ["train.txt", "test.txt", "controlled.txt", "propensities.csv", "s/train.txt", "s/test.txt"] {

@@ -21,7 +21,7 @@ pub struct Source {
 }
 
 enum Body {
-    Mapped(Map),
+    Whole(Bytes),
     Stream(Box<dyn Read + Send>),
 }
 
@@ -38,7 +38,7 @@ impl Source {
         let body = if metadata.is_file() && metadata.len() > 0 && mmap {
             let map = Map::of(&file).map_err(|cause| Error::io("cannot map", &path, cause))?;
             match Compression::of(map.as_ref()) {
-                Compression::None => Body::Mapped(map),
+                Compression::None => Body::Whole(Bytes::Mapped(map)),
                 compression => Body::Stream(compression.decoder(Box::new(Cursor::new(map))).map_err(failed)?),
             }
         } else {
@@ -48,9 +48,22 @@ impl Source {
         Source { head: Vec::new(), path, body }.with_head()
     }
 
+    /// Bytes in memory, as if they were the content of a file of this name.
+    pub fn of_bytes(name: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Source> {
+        let path = name.as_ref().to_path_buf();
+        let body = match Compression::of(&bytes) {
+            Compression::None => Body::Whole(Bytes::Owned(bytes)),
+            compression => {
+                let decoder = compression.decoder(Box::new(Cursor::new(bytes)));
+                Body::Stream(decoder.map_err(|cause| unreadable(&path, cause))?)
+            }
+        };
+        Source { head: Vec::new(), path, body }.with_head()
+    }
+
     fn with_head(mut self) -> Result<Source> {
         match self.body {
-            Body::Mapped(ref map) => self.head = map.as_ref()[..map.as_ref().len().min(HEAD)].to_vec(),
+            Body::Whole(ref bytes) => self.head = bytes.as_ref()[..bytes.as_ref().len().min(HEAD)].to_vec(),
             Body::Stream(stream) => {
                 let (head, stream) = peek(stream, HEAD).map_err(|cause| unreadable(&self.path, cause))?;
                 self.head = head;
@@ -73,7 +86,7 @@ impl Source {
     /// The number of bytes to come, when it is known.
     pub(crate) fn size(&self) -> Option<u64> {
         match &self.body {
-            Body::Mapped(map) => Some(map.as_ref().len() as u64),
+            Body::Whole(bytes) => Some(bytes.as_ref().len() as u64),
             Body::Stream(_) => None,
         }
     }
@@ -81,7 +94,7 @@ impl Source {
     /// Everything at once.
     pub(crate) fn into_bytes(self) -> Result<Bytes> {
         match self.body {
-            Body::Mapped(map) => Ok(Bytes::Mapped(map)),
+            Body::Whole(bytes) => Ok(bytes),
             Body::Stream(mut stream) => {
                 let mut bytes = Vec::new();
                 stream.read_to_end(&mut bytes).map_err(|cause| unreadable(&self.path, cause))?;
@@ -94,7 +107,7 @@ impl Source {
     /// that compressed text is never in memory as a whole.
     pub(crate) fn for_each_block(self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut stream = match self.body {
-            Body::Mapped(map) => return take(map.as_ref()),
+            Body::Whole(bytes) => return take(bytes.as_ref()),
             Body::Stream(stream) => stream,
         };
         let mut block = Vec::with_capacity(BLOCK);

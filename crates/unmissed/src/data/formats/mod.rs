@@ -88,9 +88,13 @@ impl Default for ReadOptions<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Content> {
-    let path = path.as_ref();
-    let source = Source::open(path, options.mmap)?;
-    let located = |error: Error| error.in_file(path);
+    read_source(Source::open(path, options.mmap)?, options)
+}
+
+/// Reads what is already open, or in memory.
+pub fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Content> {
+    let path = source.path().to_path_buf();
+    let located = |error: Error| error.in_file(&path);
     if let Some(spec) = &options.format {
         let format = named(spec.name())?;
         return format.read(source, spec, options).map_err(located);

@@ -59,9 +59,7 @@ impl Picture {
         match path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).as_deref() {
             Some("svg") => Ok(Picture::Svg),
             Some("png") => Ok(Picture::Png),
-            _ => Err(Error::value("cannot draw a chart in this format")
-                .expected("a name that ends in .svg or .png")
-                .in_file(path)),
+            _ => Err(Error::value("cannot draw a chart in this format").expected("a name that ends in .svg or .png").in_file(path)),
         }
     }
 }
