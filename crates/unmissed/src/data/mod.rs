@@ -7,12 +7,18 @@ mod dataset;
 pub mod formats;
 mod label_stats;
 mod map;
+mod obesity;
 mod output;
+mod rank_frequency;
 mod source;
+mod stats;
 mod text;
 
 pub use csr::{Csr, Labels};
 pub use dataset::{Dataset, Dense, Features};
 pub use label_stats::LabelStats;
+pub use obesity::Obesity;
 pub use output::{Output, remove_unfinished};
+pub use rank_frequency::{RankCount, rank_frequency};
 pub use source::Source;
+pub use stats::{DataStats, FEW};
