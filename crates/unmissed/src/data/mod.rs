@@ -11,6 +11,7 @@ mod obesity;
 mod output;
 mod rank_frequency;
 mod source;
+mod split;
 mod stats;
 mod text;
 
@@ -21,4 +22,5 @@ pub use obesity::Obesity;
 pub use output::{Output, remove_unfinished};
 pub use rank_frequency::{RankCount, rank_frequency};
 pub use source::Source;
+pub use split::{Kept, Split, keep_frequent, merge, split, split_rows};
 pub use stats::{DataStats, FEW};
