@@ -1,10 +1,13 @@
 //! Data: how rows, features and labels are held, read, written, generated, split and masked.
 //!
-//! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them.
+//! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them, [`generators`] invent
+//! them. [`DataStats`] describes a data set; [`merge`], [`keep_frequent`] and [`split`] rearrange one; [`mask`] removes
+//! labels from it the way that observation would.
 
 pub mod csr;
 mod dataset;
 pub mod formats;
+pub mod generators;
 mod label_stats;
 mod map;
 mod mask;
