@@ -8,6 +8,21 @@
 //!
 //! and with the defaults a row has `100 (0.8^7 - 0.1^7) / (7 * 0.7) = 4.28` labels on average over seeds.
 //!
+//! ```
+//! use unmissed::data::generators::{GENERATORS, Settings};
+//! let balls = unmissed::spec::find(GENERATORS, "generator", "balls")?;
+//! let mut settings = Settings::of(balls);
+//! for (name, value) in [("labels", "1"), ("dim", "2"), ("radius", "0.5"), ("train-rows", "10000"), ("test-rows", "1")] {
+//!     settings.set(name, value)?;
+//! }
+//! let data = balls.generate(&settings, 1)?;
+//! // A disc of half the radius has a quarter of the area.
+//! assert_eq!(data.tables[0].rows[0], [0.5, 0.25]);
+//! let inside = data.parts[0].1.labels().nnz() as f64;
+//! assert!((inside - 2_500.0).abs() < 4.0 * (10_000.0 * 0.25 * 0.75f64).sqrt());
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+//!
 //! # Assumes
 //! Labels are a function of the features, and not a linear one: a linear model cannot be perfect here. One seed may be far
 //! from the average, since a few large balls hold most positives.

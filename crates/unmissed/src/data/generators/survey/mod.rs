@@ -14,6 +14,21 @@
 //! others than those of the training part; each is shown `shown` of the m items, drawn uniformly without replacement, and
 //! what is relevant among those is known. So the controlled propensity is `shown / m` for every item.
 //!
+//! ```
+//! use unmissed::data::generators::{GENERATORS, Settings};
+//! let survey = unmissed::spec::find(GENERATORS, "generator", "survey")?;
+//! let mut settings = Settings::of(survey);
+//! for (name, value) in [("users", "100"), ("test-users", "10"), ("controlled-users", "50"), ("items", "200"), ("shown", "8")] {
+//!     settings.set(name, value)?;
+//! }
+//! let data = survey.generate(&settings, 1)?;
+//! let shown = data.part("controlled_shown").map(|part| part.labels().nnz());
+//! assert_eq!(shown, Some(50 * 8));
+//! let priors: f64 = data.tables[1].rows.iter().map(|row| row[0]).sum();
+//! assert!((priors - 60.0).abs() < 1e-9, "60 relevant items a user, on average");
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+//!
 //! # Assumes
 //! Observation depends on the item only, and is independent between items and users. Real users also choose by how much they
 //! like an item.
