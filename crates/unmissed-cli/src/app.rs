@@ -108,12 +108,8 @@ impl App {
     }
 }
 
-/// The width that tables may take: the terminal's, or none in a pipe.
+/// The width that tables may take: the terminal's, or any in a pipe.
 fn width() -> Option<usize> {
-    io::stdout().is_terminal().then(|| indicatif_width().unwrap_or(100))
-}
-
-fn indicatif_width() -> Option<usize> {
-    let (_, columns) = indicatif::console_size()?;
-    Some(usize::from(columns))
+    let (columns, _) = io::stdout().is_terminal().then(terminal_size::terminal_size)??;
+    Some(usize::from(columns.0))
 }

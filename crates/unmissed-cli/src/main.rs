@@ -5,7 +5,7 @@ mod args;
 mod bar;
 mod cmd;
 
-use app::{App, Failure};
+use app::App;
 use clap::Parser;
 use std::process::ExitCode;
 use unmissed::data::remove_unfinished;

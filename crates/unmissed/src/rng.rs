@@ -68,6 +68,37 @@ pub fn uniform_at(row_key: u64, label: u32) -> f64 {
     (z >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
+/// The next number of a stream, uniform in [0, 1).
+///
+/// ```
+/// use unmissed::rng::{stream, uniform, Purpose};
+/// let mut rng = stream(1, Purpose::Statistics, 0);
+/// let mean = (0..10_000).map(|_| uniform(&mut rng)).sum::<f64>() / 1e4;
+/// assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0f64).sqrt() / 100.0);
+/// ```
+pub fn uniform(rng: &mut impl Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+/// The next number of a stream, uniform among the whole numbers below `bound`; 0 when `bound` is 0.
+///
+/// ```
+/// use unmissed::rng::{below, stream, Purpose};
+/// let mut rng = stream(1, Purpose::Shown, 0);
+/// let ones = (0..9_000).filter(|_| below(&mut rng, 3) == 1).count() as f64;
+/// assert!((ones - 3_000.0).abs() < 4.0 * 2_000f64.sqrt());
+/// ```
+pub fn below(rng: &mut impl Rng, bound: u64) -> u64 {
+    loop {
+        // Lemire's method: the upper half of the product is uniform once the few low halves that are too many are left out.
+        let product = u128::from(rng.next_u64()) * u128::from(bound);
+        let low = product as u64;
+        if low >= bound || low >= bound.wrapping_neg() % bound.max(1) {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,9 +6,8 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use unmissed::cells;
 use unmissed::data::formats::{self, Content};
-use unmissed::data::ratings::Ratings;
 use unmissed::data::survey::{SurveyOptions, TrainUsers, survey};
-use unmissed::data::{Dataset, Output, split};
+use unmissed::data::{Dataset, Output, Ratings, Split, keep_frequent, merge, split};
 use unmissed::report::{Document, Table};
 
 /// Merge data sets, drop rare labels, and split the rows again; or make a controlled set from two ratings files
@@ -67,10 +66,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 
 fn resplit(args: &Args, app: &App) -> Outcome<()> {
     let parts = args.data.iter().map(|path| args.reading.dataset(path, app)).collect::<Outcome<Vec<_>>>()?;
-    let merged = split::merge(&parts.iter().collect::<Vec<_>>())?;
+    let merged = merge(&parts.iter().collect::<Vec<_>>())?;
     let before = merged.labels().cols();
-    let kept = split::keep_frequent(&merged, args.min_positives)?;
-    let split::Split { train, test } = split::split(&kept.data, args.test, args.seed.seed)?;
+    let kept = keep_frequent(&merged, args.min_positives)?;
+    let Split { train, test } = split(&kept.data, args.test, args.seed.seed)?;
     let folder = folder(&args.output)?;
     write_data(&folder, "train", &train, app)?;
     write_data(&folder, "test", &test, app)?;

@@ -41,7 +41,7 @@ fn broken_files_are_refused_by_every_reader_of_files() {
 fn a_file_without_permission_says_so() {
     use std::os::unix::fs::PermissionsExt;
     let dir = Workdir::with_data();
-    std::fs::set_permissions(dir.path("train.txt"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(dir.path("train.txt"), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(dir.path("train.txt")).is_ok() {
         println!("skipped: this user may read everything, so no file is without permission");
         return;

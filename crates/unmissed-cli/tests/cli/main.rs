@@ -1,6 +1,6 @@
 //! The command line as users meet it: one binary, a file of tests for each concern.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod bad_input;
 mod commands;

@@ -1,22 +1,35 @@
 //! Data: how rows, features and labels are held, read, written, generated, split and masked.
 //!
-//! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them. [`Ratings`] are what
-//! users gave items; [`survey`] makes a data set with a controlled part of them.
+//! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them, [`generators`] invent
+//! them. [`DataStats`] describes a data set; [`merge`], [`keep_frequent`] and [`split()`] rearrange one; [`mask()`] removes
+//! labels from it the way that observation would. [`Ratings`] are what users gave items; [`survey`] makes a data set with
+//! a controlled part of them.
 
 pub mod csr;
 mod dataset;
 pub mod formats;
+pub mod generators;
 mod label_stats;
 mod map;
+mod mask;
+mod obesity;
 mod output;
+mod rank_frequency;
 mod ratings;
 mod source;
+mod split;
+mod stats;
 pub mod survey;
 mod text;
 
 pub use csr::{Csr, Labels};
 pub use dataset::{Dataset, Dense, Features};
 pub use label_stats::LabelStats;
+pub use mask::{mask, mask_shard};
+pub use obesity::Obesity;
 pub use output::{Output, remove_unfinished};
+pub use rank_frequency::{RankCount, rank_frequency};
 pub use ratings::Ratings;
 pub use source::Source;
+pub use split::{Kept, Split, keep_frequent, merge, split, split_rows};
+pub use stats::{DataStats, FEW};

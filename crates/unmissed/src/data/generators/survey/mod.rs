@@ -1,0 +1,212 @@
+//! `survey`: users rate what they choose to rate, and some users are shown items at random.
+//!
+//! User i has a taste `t_i ~ N(0, I)`, item j a direction `v_j` of length 1, and j is relevant to i with probability
+//!
+//! `eta_ij = s(b_j + strength t_i . v_j)`, `s(z) = 1 / (1 + e^-z)`,
+//!
+//! where `b_j` is such that the prior of item j is `pi_j = c w_j / (1 + c w_j)`: a long tail `w = rank^-tail` that saturates
+//! below 1, with c for the wanted mean number of relevant items. Features are the taste with normal noise added. A relevant
+//! item is observed with a probability of its own,
+//!
+//! `p_j = (pi_j / max pi)^gamma exp(scatter z_j)`, `z_j ~ N(0, 1)`, clipped to [0.001, 1],
+//!
+//! which is a power curve with scatter around it: what no curve can recover, a controlled sample can. Controlled users are
+//! others than those of the training part; each is shown `shown` of the m items, drawn uniformly without replacement, and
+//! what is relevant among those is known. So the controlled propensity is `shown / m` for every item.
+//!
+//! ```
+//! use unmissed::data::generators::{GENERATORS, Settings};
+//! let survey = unmissed::spec::find(GENERATORS, "generator", "survey")?;
+//! let mut settings = Settings::of(survey);
+//! for (name, value) in [("users", "100"), ("test-users", "10"), ("controlled-users", "50"), ("items", "200"), ("shown", "8")] {
+//!     settings.set(name, value)?;
+//! }
+//! let data = survey.generate(&settings, 1)?;
+//! let shown = data.part("controlled_shown").map(|part| part.labels().nnz());
+//! assert_eq!(shown, Some(50 * 8));
+//! let priors: f64 = data.tables[1].rows.iter().map(|row| row[0]).sum();
+//! assert!((priors - 60.0).abs() < 1e-9, "60 relevant items a user, on average");
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+//!
+//! # Assumes
+//! Observation depends on the item only, and is independent between items and users. Real users also choose by how much they
+//! like an item.
+//!
+//! # Reference
+//! The design follows the Yahoo R3 survey (1 000 songs, 10 random ones for each controlled user) at a similar size:
+//! Marlin, Zemel: *Collaborative prediction and ranking with non-random missing data*, RecSys 2009.
+
+mod world;
+
+use super::{Generated, Generator, Parameter, Settings, Table, row_number};
+use crate::data::{Dataset, Labels, mask_shard};
+use crate::error::Result;
+use crate::spec::Named;
+use world::{Item, World, draw};
+
+const TRAIN: u64 = 0;
+const TEST: u64 = 1;
+const CONTROLLED: u64 = 2;
+
+/// See the module's page.
+pub(super) struct Survey;
+
+impl Named for Survey {
+    fn name(&self) -> &'static str {
+        "survey"
+    }
+    fn summary(&self) -> &'static str {
+        "users who choose what they rate, and users who are shown items at random (known relevance and propensities)"
+    }
+}
+
+impl Generator for Survey {
+    fn parameters(&self) -> &'static [Parameter] {
+        &[
+            Parameter { name: "users", default: "10000", help: "users of the training part" },
+            Parameter { name: "test-users", default: "3000", help: "users of the test part" },
+            Parameter { name: "controlled-users", default: "5000", help: "users who are shown items at random" },
+            Parameter { name: "items", default: "1000", help: "number of items (labels)" },
+            Parameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
+            Parameter { name: "dim", default: "20", help: "dimensions of taste, and number of features" },
+            Parameter { name: "relevant", default: "60", help: "relevant items of a user, on average" },
+            Parameter { name: "tail", default: "0.8", help: "how fast relevance falls with an item's rank" },
+            Parameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
+            Parameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
+            Parameter { name: "gamma", default: "0.5", help: "exponent of the propensity curve" },
+            Parameter { name: "scatter", default: "0.5", help: "standard deviation of log propensities around the curve" },
+        ]
+    }
+
+    fn generate(&self, settings: &Settings, seed: u64) -> Result<Generated> {
+        for users in ["users", "test-users", "controlled-users"] {
+            settings.check_size(settings.whole(users, 1)?, settings.whole("items", 1)?.max(settings.whole("dim", 1)?))?;
+        }
+        let world = World::new(settings, seed)?;
+        let shown_each = settings.whole("shown", 1)?;
+        if shown_each > world.items.len() {
+            let items = format!("at most the number of items, {}", world.items.len());
+            return Err(settings.wrong("shown", &items, &shown_each.to_string()));
+        }
+        let all = |_: u64| 0..world.items.len() as u32;
+        let mut parts = Vec::new();
+        for (observed, clean, users, part) in [("train", "train_clean", "users", TRAIN), ("test", "test_clean", "test-users", TEST)]
+        {
+            let truth = world.users(settings.whole(users, 1)?, part, all)?;
+            let propensities: Vec<f64> = world.items.iter().map(|item| item.propensity).collect();
+            let kept = mask_shard(truth.labels(), &propensities, seed, row_number(part, 0))?;
+            parts.push((observed, Dataset::new(truth.features().cloned(), kept)?));
+            parts.push((clean, truth));
+        }
+        let controlled_users = settings.whole("controlled-users", 1)?;
+        let shown = |row| draw(seed, row, shown_each, world.items.len());
+        let pattern = (0..controlled_users).map(|row| shown(row_number(CONTROLLED, row)));
+        parts.push(("controlled", world.users(controlled_users, CONTROLLED, shown)?));
+        parts.push(("controlled_shown", Dataset::new(None, Labels::from_ids(world.items.len() as u64, pattern)?)?));
+        let column = |get: fn(&Item) -> Vec<f64>| world.items.iter().map(get).collect();
+        let truth = Some(("source", "true"));
+        Ok(Generated {
+            parts,
+            tables: vec![
+                Table {
+                    stem: "propensities",
+                    columns: &["propensity"],
+                    rows: column(|item| vec![item.propensity]),
+                    constant: truth,
+                },
+                Table { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]), constant: None },
+            ],
+            notes: vec![
+                format!("controlled users were shown {shown_each} of {} items: --rate {shown_each}/{0}", world.items.len()),
+                "propensities.csv has the true propensities of the training and test parts".into(),
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{same_on_any_number_of_threads, settings};
+    use super::*;
+    use crate::data::LabelStats;
+
+    fn small() -> Settings {
+        settings(
+            &Survey,
+            &[
+                ("users", "4000"),
+                ("test-users", "300"),
+                ("controlled-users", "3000"),
+                ("items", "120"),
+                ("shown", "12"),
+                ("relevant", "20"),
+            ],
+        )
+    }
+
+    fn within(chi_square: f64, df: f64) -> bool {
+        df >= 60.0 && (chi_square - df).abs() < 4.0 * (2.0 * df).sqrt()
+    }
+
+    #[test]
+    fn items_are_relevant_and_observed_as_often_as_the_tables_say() {
+        let data = Survey.generate(&small(), 5).unwrap();
+        let counts = |stem: &str| LabelStats::of(data.part(stem).unwrap().labels());
+        let (clean, observed) = (counts("train_clean"), counts("train"));
+        let (mut relevance, mut observation, mut df) = (0.0, 0.0, (0.0, 0.0));
+        for label in 0..120u32 {
+            let prior = data.table("labels").unwrap().rows[label as usize][0];
+            let p = data.table("propensities").unwrap().rows[label as usize][0];
+            let (n, kept) = (clean.count(label) as f64, observed.count(label) as f64);
+            let chi = |found: f64, trials: f64, p: f64| (found - trials * p).powi(2) / (trials * p * (1.0 - p));
+            relevance += chi(n, 4000.0, prior);
+            df.0 += 1.0;
+            if n * p * (1.0 - p) >= 5.0 {
+                observation += chi(kept, n, p);
+                df.1 += 1.0;
+            }
+        }
+        assert!(within(observation, df.1), "{observation} on {} degrees of freedom", df.1);
+        // Tastes make items go together, which widens the distribution.
+        assert!((relevance - df.0).abs() < 12.0 * (2.0f64 * df.0).sqrt(), "{relevance} on {} degrees of freedom", df.0);
+    }
+
+    /// With N users who are each shown r of m items, item j is shown about N r/m times and is then relevant as often as ever.
+    #[test]
+    fn controlled_users_are_shown_items_uniformly() {
+        let data = Survey.generate(&small(), 6).unwrap();
+        let (shown, relevant) = (data.part("controlled_shown").unwrap().labels(), data.part("controlled").unwrap().labels());
+        assert!((0..shown.rows()).all(|row| shown.row_ids(row).len() == 12));
+        assert!((0..shown.rows()).all(|row| relevant.row_ids(row).iter().all(|id| shown.row_ids(row).contains(id))));
+        let counts = LabelStats::of(shown);
+        let variance = 3000.0 * 0.1 * 0.9;
+        let chi_square: f64 = (0..120).map(|label| (counts.count(label) as f64 - 300.0).powi(2) / variance).sum();
+        assert!(within(chi_square, 119.0), "{chi_square}");
+        let relevant_share = relevant.nnz() as f64 / shown.nnz() as f64;
+        let prior = 20.0 / 120.0;
+        // Relevant items of a user come together; their number within 12 has a variance of at most a few times binomial.
+        assert!((relevant_share - prior).abs() < 8.0 * (prior * (1.0 - prior) / 36_000f64).sqrt(), "{relevant_share}");
+    }
+
+    #[test]
+    fn threads_do_not_matter() {
+        let changes = [("users", "500"), ("test-users", "100"), ("controlled-users", "100"), ("items", "90")];
+        same_on_any_number_of_threads(&Survey, &settings(&Survey, &changes));
+    }
+
+    #[test]
+    fn files_and_columns_are_the_promised_ones() {
+        let data = Survey.generate(&small(), 0).unwrap();
+        let stems: Vec<&str> = data.parts.iter().map(|(stem, _)| *stem).collect();
+        assert_eq!(stems, ["train", "train_clean", "test", "test_clean", "controlled", "controlled_shown"]);
+        assert!(data.part("controlled_shown").unwrap().features().is_none());
+        assert!(data.table("propensities").unwrap().to_csv().starts_with("label,propensity,source\n0,0."));
+        let observed = data.part("train").unwrap().clone();
+        observed.with_clean(data.part("train_clean").unwrap().labels().clone()).unwrap();
+        let message = |name, value| Survey.generate(&settings(&Survey, &[(name, value)]), 0).unwrap_err().to_string();
+        assert!(message("shown", "1001").contains("at most the number of items, 1000, found '1001'"));
+        assert!(message("relevant", "1000").contains("below the number of items"));
+        assert!(message("gamma", "-1").contains("'gamma' of 'survey'"));
+    }
+}

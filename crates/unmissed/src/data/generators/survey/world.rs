@@ -1,0 +1,158 @@
+//! Items and users of a survey: who likes what, and how often that is seen.
+
+use super::super::{Settings, row_number};
+use crate::data::{Dataset, Dense, Features, Labels};
+use crate::error::Result;
+use crate::rng::{Purpose, below, stream, uniform_at};
+use rand_chacha::rand_core::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+
+/// Smallest propensity: without it, scatter could make an item practically unobservable, and its weight astronomical.
+const LEAST: f64 = 1e-3;
+
+pub(super) struct Item {
+    direction: Vec<f64>,
+    bias: f64,
+    pub(super) prior: f64,
+    pub(super) propensity: f64,
+}
+
+/// What does not depend on the part.
+pub(super) struct World {
+    pub(super) items: Vec<Item>,
+    strength: f64,
+    noise: f64,
+    dim: usize,
+    seed: u64,
+}
+
+impl World {
+    pub(super) fn new(settings: &Settings, seed: u64) -> Result<World> {
+        let at_least_0 = |name| settings.number(name, "a number of at least 0", |number| number >= 0.0);
+        let (items, dim) = (settings.whole("items", 1)?, settings.whole("dim", 1)?);
+        let below_items = format!("a number above 0 and below the number of items, {items}");
+        let relevant = settings.number("relevant", &below_items, |number| number > 0.0 && number < items as f64)?;
+        let (tail, strength, noise) = (at_least_0("tail")?, at_least_0("strength")?, at_least_0("noise")?);
+        let (gamma, scatter) = (at_least_0("gamma")?, at_least_0("scatter")?);
+        let mut drawn: Vec<(u64, Vec<f64>, f64)> = (0..items as u64)
+            .map(|label| {
+                let mut rng = stream(seed, Purpose::GenerateLabels, label);
+                let key = rng.next_u64();
+                let direction: Vec<f64> = (0..dim).map(|_| StandardNormal.sample(&mut rng)).collect();
+                (key, direction, StandardNormal.sample(&mut rng))
+            })
+            .collect();
+        // Ranks are shuffled over labels, so that the number of a label says nothing about its frequency.
+        let mut order: Vec<usize> = (0..items).collect();
+        order.sort_unstable_by_key(|label| (drawn[*label].0, *label));
+        let by_rank = priors(items, relevant, tail);
+        let mut prior = vec![0.0; items];
+        order.iter().zip(&by_rank).for_each(|(label, value)| prior[*label] = *value);
+        let items = drawn
+            .par_iter_mut()
+            .zip(prior)
+            .map(|((_, direction, deviate), prior)| {
+                let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+                direction.iter_mut().for_each(|x| *x /= length);
+                let curve = (prior / by_rank[0]).powf(gamma) * (scatter * *deviate).exp();
+                let direction = std::mem::take(direction);
+                Item { direction, bias: bias(prior, strength), prior, propensity: curve.clamp(LEAST, 1.0) }
+            })
+            .collect();
+        Ok(World { items, strength, noise, dim, seed })
+    }
+
+    /// Users of a part with what is relevant among the items that `candidates` gives for the row.
+    pub(super) fn users<C: IntoIterator<Item = u32>>(
+        &self,
+        users: usize,
+        part: u64,
+        candidates: impl Fn(u64) -> C + Sync,
+    ) -> Result<Dataset<'static>> {
+        let (features, relevant): (Vec<Vec<f32>>, Vec<Vec<u32>>) = (0..users)
+            .into_par_iter()
+            .map(|row| {
+                let row = row_number(part, row);
+                let mut rng = stream(self.seed, Purpose::GenerateRows, row);
+                let key = rng.next_u64();
+                let taste: Vec<f64> = (0..self.dim).map(|_| StandardNormal.sample(&mut rng)).collect();
+                let mut noisy = |x: &f64| -> f32 {
+                    let deviate: f64 = StandardNormal.sample(&mut rng);
+                    (x + self.noise * deviate) as f32
+                };
+                let features = taste.iter().map(&mut noisy).collect();
+                let relevant = |label: &u32| {
+                    let item = &self.items[*label as usize];
+                    let liking: f64 = taste.iter().zip(&item.direction).map(|(t, v)| t * v).sum();
+                    uniform_at(key, *label) < sigmoid(item.bias + self.strength * liking)
+                };
+                (features, candidates(row).into_iter().filter(relevant).collect())
+            })
+            .unzip();
+        let features = Dense::new(users, self.dim, features.concat())?;
+        Dataset::new(Some(Features::Dense(features)), Labels::from_ids(self.items.len() as u64, relevant)?)
+    }
+}
+
+fn sigmoid(z: f64) -> f64 {
+    1.0 / (1.0 + (-z).exp())
+}
+
+/// The zero of a rising function, by halving [low, high] until it cannot be halved.
+fn zero(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if f(middle) < 0.0 { low = middle } else { high = middle }
+    }
+}
+
+/// Priors by rank, with the wanted sum.
+fn priors(items: usize, relevant: f64, tail: f64) -> Vec<f64> {
+    let prior = |rank: usize, log_c: f64| sigmoid(log_c - tail * (rank as f64).ln());
+    let sum = |log_c: f64| (1..=items).map(|rank| prior(rank, log_c)).sum::<f64>();
+    let log_c = zero(-700.0, 700.0, |log_c| sum(log_c) - relevant);
+    (1..=items).map(|rank| prior(rank, log_c)).collect()
+}
+
+/// The bias at which `E s(bias + strength x)` over a standard normal x is the prior. The trapezoid rule is as good as exact
+/// for a smooth function that vanishes at both ends.
+fn bias(prior: f64, strength: f64) -> f64 {
+    let nodes: Vec<(f64, f64)> = (-80..=80).map(|i| f64::from(i) * 0.1).map(|x| (x, (-0.5 * x * x).exp())).collect();
+    let total: f64 = nodes.iter().map(|(_, weight)| weight).sum();
+    let reach = 700.0 + 8.0 * strength;
+    zero(-reach, reach, |bias| nodes.iter().map(|(x, weight)| weight * sigmoid(bias + strength * x)).sum::<f64>() / total - prior)
+}
+
+/// `count` of the items, uniformly without replacement (Floyd's algorithm), ascending.
+pub(super) fn draw(seed: u64, row: u64, count: usize, items: usize) -> BTreeSet<u32> {
+    let mut rng = stream(seed, Purpose::Shown, row);
+    let mut drawn = BTreeSet::new();
+    for last in (items - count) as u32..items as u32 {
+        let item = below(&mut rng, u64::from(last) + 1) as u32;
+        if !drawn.insert(item) {
+            drawn.insert(last);
+        }
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priors_have_the_wanted_sum_and_a_long_tail() {
+        let priors = priors(1000, 20.0, 0.8);
+        assert!((priors.iter().sum::<f64>() - 20.0).abs() < 1e-9);
+        assert!(priors.windows(2).all(|pair| pair[0] > pair[1]) && priors[0] < 1.0);
+        assert!(priors[0] / priors[999] > 50.0);
+        // Without taste, the prior is the sigmoid of the bias.
+        assert!((sigmoid(bias(0.2, 0.0)) - 0.2).abs() < 1e-12);
+        assert!(bias(0.02, 2.5) < bias(0.03, 2.5));
+    }
+}
