@@ -41,6 +41,7 @@ impl Ratings {
             "matrix" => Ratings::from_matrix,
             other => return Err(Error::value(format!("'{other}' holds no names")).expected("ratings or matrix").in_file(path)),
         };
+        options.format.iter().try_for_each(|spec| spec.allow(&[], &[]))?;
         Self::of_source(Source::open(path, options.mmap)?, options, read)
     }
 
