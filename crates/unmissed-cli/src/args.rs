@@ -3,8 +3,8 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::path::{Path, PathBuf};
-use unmissed::data::formats::{self, Content, ReadOptions};
 use unmissed::data::Dataset;
+use unmissed::data::formats::{self, Content, ReadOptions};
 use unmissed::report::renderers::RENDERERS;
 use unmissed::spec::{Named, Spec};
 

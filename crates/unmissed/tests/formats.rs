@@ -7,7 +7,7 @@ mod common;
 use common::{read_bytes, shared};
 use proptest::prelude::*;
 use unmissed::data::formats::{self, Content, FORMATS, ReadOptions};
-use unmissed::data::{Csr, Dataset, Features, Labels};
+use unmissed::data::{Dataset, Features};
 
 /// Each broken file with the whole message that it gives.
 #[test]
@@ -265,36 +265,7 @@ fn shared_data_survive_every_format_that_can_hold_them() {
     }
 }
 
-fn rows(columns: u32) -> impl Strategy<Value = Vec<Vec<(u32, f32)>>> {
-    let value = prop_oneof![proptest::num::f32::NORMAL, Just(1.0f32), (0u32..1_000_000).prop_map(|n| n as f32 / 1e6)];
-    let row = proptest::collection::btree_map(0..columns, value, 0..6).prop_map(|row| row.into_iter().collect::<Vec<_>>());
-    proptest::collection::vec(row.prop_shuffle(), 0..12)
-}
-
 proptest! {
-    #[test]
-    fn every_format_is_exact_unless_it_says_what_it_drops(features in rows(40), labels in rows(9)) {
-        let labels: Vec<Vec<u32>> = (0..features.len()).map(|i| labels.get(i).map_or(vec![], |row| row.iter().map(|e| e.0).collect())).collect();
-        let scores = Content::Scores(Csr::from_rows(40, features.clone()).unwrap());
-        let features = Features::Sparse(Csr::from_rows(40, features).unwrap());
-        let labels = Labels::from_ids(9, labels).unwrap();
-        let with = Content::Data(Dataset::new(Some(features), labels.clone()).unwrap());
-        let without = Content::Data(Dataset::new(None, labels).unwrap());
-        for content in [with, without, scores] {
-            for format in FORMATS.iter().filter(|format| format.drops(&content).is_empty()) {
-                let again = round_trip(&content, format.name(), format.extensions()[0]);
-                // Labels alone may come back as scores of one.
-                let same = match (&content, again) {
-                    (Content::Data(data), Content::Scores(scores)) if data.features().is_none() => {
-                        sorted(Content::Scores(scores).into_dataset(None).map(Content::Data).unwrap()) == sorted(content.clone())
-                    }
-                    (_, again) => sorted(again) == sorted(content.clone()),
-                };
-                prop_assert!(same, "{} changes {content:?}", format.name());
-            }
-        }
-    }
-
     /// Valid files with some bytes changed, removed, repeated or cut give an error or a valid matrix, never a panic.
     #[test]
     fn mutated_text_never_panics(
