@@ -1,9 +1,9 @@
 //! `unmissed convert`: from one file format to another.
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, choices};
+use crate::args::Reading;
 use std::path::PathBuf;
-use unmissed::data::formats::{self, Content, FORMATS};
+use unmissed::data::formats::{self, Content};
 
 /// Convert between file formats; says what the new format cannot hold
 #[derive(clap::Args)]
@@ -19,8 +19,8 @@ pub(crate) struct Args {
     input: PathBuf,
     /// The file to write
     output: PathBuf,
-    /// Format of the output [default: by its ending]
-    #[arg(long, value_name = "FORMAT", value_parser = choices(FORMATS))]
+    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]
     reading: Reading,

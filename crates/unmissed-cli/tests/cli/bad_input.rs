@@ -8,7 +8,7 @@ fn broken_files_are_refused_by_every_reader_of_files() {
     let gzip = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff";
     let cases: &[(&str, &[u8])] = &[
         ("empty", b""),
-        ("no header", b"nonsense\n"),
+        ("headless", b"nonsense\n"),
         ("short", b"3 2 2\n0 1:1\n"),
         ("long", b"1 2 2\n0 1:1\n0 1:1\n"),
         ("label", b"1 2 2\n7 1:1\n"),

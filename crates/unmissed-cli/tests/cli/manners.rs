@@ -68,10 +68,12 @@ fn an_interrupt_leaves_no_half_written_file() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    let stdin = child.stdin.take();
+    std::thread::sleep(Duration::from_millis(500));
     let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(stdin);
     assert_eq!(dir.files(), Vec::<String>::new());
 }
 

@@ -250,7 +250,7 @@ mod tests {
         let users = survey::Survey.generate(&settings(&survey::Survey, &small), 42).unwrap();
         let entries = |data: &Generated, stem| data.part(stem).map(|part| part.labels().nnz());
         let found = [entries(&points, "train"), entries(&users, "train_clean"), entries(&users, "train")];
-        assert_eq!((points.tables[0].rows[0][0], found), (0.2437855865640357, [Some(462), Some(3049), Some(2327)]));
+        assert_eq!((points.tables[0].rows[0][0], found), (0.2437855865640357, [Some(462), Some(282), Some(150)]));
     }
 
     #[test]

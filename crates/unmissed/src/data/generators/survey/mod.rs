@@ -25,7 +25,7 @@
 //! let shown = data.part("controlled_shown").map(|part| part.labels().nnz());
 //! assert_eq!(shown, Some(50 * 8));
 //! let priors: f64 = data.tables[1].rows.iter().map(|row| row[0]).sum();
-//! assert!((priors - 60.0).abs() < 1e-9, "60 relevant items a user, on average");
+//! assert!((priors - 12.0).abs() < 1e-9, "6 % of 200 items are relevant to a user, on average");
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 //!
@@ -70,7 +70,7 @@ impl Generator for Survey {
             Parameter { name: "items", default: "1000", help: "number of items (labels)" },
             Parameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
             Parameter { name: "dim", default: "20", help: "dimensions of taste, and number of features" },
-            Parameter { name: "relevant", default: "60", help: "relevant items of a user, on average" },
+            Parameter { name: "relevant", default: "0.06", help: "share of the items that are relevant to a user, on average" },
             Parameter { name: "tail", default: "0.8", help: "how fast relevance falls with an item's rank" },
             Parameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
             Parameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
@@ -140,7 +140,7 @@ mod tests {
                 ("controlled-users", "3000"),
                 ("items", "120"),
                 ("shown", "12"),
-                ("relevant", "20"),
+                ("relevant", "0.16666666666666666"),
             ],
         )
     }
@@ -206,7 +206,7 @@ mod tests {
         observed.with_clean(data.part("train_clean").unwrap().labels().clone()).unwrap();
         let message = |name, value| Survey.generate(&settings(&Survey, &[(name, value)]), 0).unwrap_err().to_string();
         assert!(message("shown", "1001").contains("at most the number of items, 1000, found '1001'"));
-        assert!(message("relevant", "1000").contains("below the number of items"));
+        assert!(message("relevant", "1").contains("above 0 and below 1"));
         assert!(message("gamma", "-1").contains("'gamma' of 'survey'"));
     }
 }

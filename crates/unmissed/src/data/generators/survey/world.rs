@@ -32,8 +32,8 @@ impl World {
     pub(super) fn new(settings: &Settings, seed: u64) -> Result<World> {
         let at_least_0 = |name| settings.number(name, "a number of at least 0", |number| number >= 0.0);
         let (items, dim) = (settings.whole("items", 1)?, settings.whole("dim", 1)?);
-        let below_items = format!("a number above 0 and below the number of items, {items}");
-        let relevant = settings.number("relevant", &below_items, |number| number > 0.0 && number < items as f64)?;
+        let share = settings.number("relevant", "a share above 0 and below 1", |share| share > 0.0 && share < 1.0)?;
+        let relevant = share * items as f64;
         let (tail, strength, noise) = (at_least_0("tail")?, at_least_0("strength")?, at_least_0("noise")?);
         let (gamma, scatter) = (at_least_0("gamma")?, at_least_0("scatter")?);
         let mut drawn: Vec<(u64, Vec<f64>, f64)> = (0..items as u64)
