@@ -22,7 +22,7 @@ positive ratings of the random part) and controlled_shown.txt (the items that we
 
 Examples:
   unmissed split train.txt test.txt --min-positives 20 --test 0.3 --seed 1 -o resplit
-  unmissed split ratings.csv --controlled random.csv --from ratings --positive 4 --train-users all -o s"
+  unmissed split ratings.csv --controlled random.csv --from ratings --positive 4 -o survey"
 )]
 pub(crate) struct Args {
     /// Data sets to merge and split; with --controlled, one file of self-selected ratings

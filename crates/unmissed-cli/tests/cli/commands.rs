@@ -78,10 +78,13 @@ fn split_merges_filters_and_keeps_every_row() {
 #[test]
 fn surveys_become_training_and_controlled_sets() {
     let dir = Workdir::with_data();
-    let json = dir.json("split ratings.csv --controlled random.csv --from ratings --positive 4 --train-users all -o out");
+    let json = dir.json("split ratings.csv --controlled random.csv --from ratings --positive 4 -o out");
     assert_eq!((json["shown"].as_f64(), json["items"].as_u64()), (Some(4.0), Some(12)));
+    assert_eq!((json["train_users"].as_u64(), json["controlled_users"].as_u64()), (Some(20), Some(10)));
     assert_eq!(dir.json("stats out/controlled_shown.txt")[0]["statistics"]["labels_per_row_mean"], 4.0);
-    let message = dir.run("split ratings.csv --controlled random.csv --from ratings --positive 4 -o no").refused();
+    let all = dir.json("split ratings.csv --controlled random.csv --from ratings --positive 4 --train-users all -o all");
+    assert_eq!(all["train_users"], 30);
+    let message = dir.run("split random.csv --controlled random.csv --from ratings --positive 4 -o no").refused();
     assert!(message.contains("all"), "{message}");
     let message = dir.run("split ratings.csv --controlled random.csv --from ratings -o no").refused();
     assert!(message.contains("--positive"), "{message}");

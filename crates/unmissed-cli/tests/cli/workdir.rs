@@ -25,7 +25,7 @@ impl Workdir {
         dir.run("generate balls -o . --labels 12 --dim 3 --radius 0.3,0.7 --train-rows 300 --test-rows 100 --seed 1").ok();
         let rating = |user: u32, item: u32, factor: u32| format!("{user},{item},{}\n", (user * factor + item * item) % 5 + 1);
         let ratings = (0..30).flat_map(|user| (0..12).map(move |item| rating(user, item, 7))).collect::<String>();
-        let random = (0..30).flat_map(|user| (0..4).map(move |i| rating(user, (user + 3 * i) % 12, 3))).collect::<String>();
+        let random = (20..30).flat_map(|user| (0..4).map(move |i| rating(user, (user + 3 * i) % 12, 3))).collect::<String>();
         dir.write("ratings.csv", ratings.as_bytes());
         dir.write("random.csv", random.as_bytes());
         dir
