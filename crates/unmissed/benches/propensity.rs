@@ -1,5 +1,7 @@
 //! How long propensity fits take.
 
+#![allow(missing_docs, clippy::expect_used)]
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use unmissed::propensity::fit::{Evidence, Options, fit};

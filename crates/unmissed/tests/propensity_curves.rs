@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use unmissed::propensity::models::{Sample, family};
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
     #[test]
     fn gradients_match_central_differences(
         curve in 0..5usize,

@@ -5,6 +5,8 @@
 //! bounds) from 16 starts for the power law and 28 for Richards, on the data of `planted` below; the smallest of all
 //! mean squared errors is written down.
 
+#![allow(clippy::unwrap_used)]
+
 use unmissed::data::LabelStats;
 use unmissed::propensity::fit::{Evidence, Fit, Loss, Options, Stop, fit};
 use unmissed::propensity::models::{Phi, Sample, family, parse};
@@ -101,4 +103,34 @@ fn impossible_fits_are_refused() {
     assert!(message.contains("controlled set"), "{message}");
     let tiny = Evidence::from_controlled(Sample { rows: 2.0, largest: 2.0 }, [(1, 1, 0.5), (2, 1, 0.5), (2, 2, 0.5)]);
     assert!(fit(&family("jpv").unwrap(), &tiny, &Options::default()).unwrap_err().to_string().contains("jpv needs more rows"));
+}
+
+/// Whatever the data are like, a fit ends with a curve in (0, 1] or with an error: it never panics.
+#[test]
+fn awkward_data_do_no_harm() {
+    let sample = Sample { rows: 1000.0, largest: 900.0 };
+    let awkward: [Vec<(u64, u64, f64)>; 6] = [
+        vec![(1, 0, 0.1), (20, 0, 2.0), (900, 0, 90.0), (3, 0, 0.3), (5, 0, 0.5)],
+        vec![(7, 3, 0.7); 9],
+        (1..=9).map(|count| (count, 1_000_000, 1e-3)).collect(),
+        (1..=9).map(|count| (count, 1, 1e9)).collect(),
+        (1..=9).map(|count| (100 * count, count % 2, 1.0)).collect(),
+        vec![],
+    ];
+    for labels in awkward {
+        for name in ["constant", "jpv", "power", "power:relative", "richards"] {
+            for loss in Loss::ALL {
+                let evidence = Evidence::from_controlled(sample, labels.iter().copied());
+                let options = Options { loss, ..Options::default() };
+                match fit(&family(name).unwrap(), &evidence, &options) {
+                    Ok(fit) => {
+                        let p = fit.at(0.5);
+                        assert!(p > 0.0 && p <= 1.0, "{name} {loss:?} {labels:?}: {p} {}", fit.spec);
+                        assert!(parse(&fit.spec).is_ok(), "{}", fit.spec);
+                    }
+                    Err(error) => assert!(!error.to_string().is_empty()),
+                }
+            }
+        }
+    }
 }

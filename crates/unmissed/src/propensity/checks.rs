@@ -225,3 +225,44 @@ fn same_labels(propensities: &Propensities, stats: &LabelStats) -> Result<()> {
         .expected(stats.labels().to_string())
         .found(propensities.len().to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::propensity::estimators::{Rates, direct::direct};
+
+    #[test]
+    fn impossible_priors_are_listed_worst_first() {
+        let stats = LabelStats::from_counts(100, &[50, 40, 10]).unwrap();
+        let p = Propensities::new("x", vec![0.25, 0.1, 0.5]).unwrap();
+        let result = implied_priors(&p, &stats).unwrap();
+        assert_eq!(result.impossible, [(1, 4.0), (0, 2.0)]);
+        assert!((result.labels_per_row - 6.2).abs() < 1e-12);
+        assert!(implied_priors(&p, &LabelStats::from_counts(1, &[1]).unwrap()).is_err());
+    }
+
+    /// Garwood's interval for 10 events is 4.7954 to 18.3904 (scipy 1.17.1: half the chi-square quantiles).
+    #[test]
+    fn distance_has_the_exact_poisson_interval() {
+        let train = LabelStats::from_counts(100, &[50, 50, 0]).unwrap();
+        let controlled = LabelStats::from_counts(100, &[6, 4, 3]).unwrap();
+        let direct = direct(&train, &controlled, &Rates::Common(0.1), 0.95).unwrap();
+        // Exposures are 5 each: p = 1/2 predicts 20 where 10 were found.
+        let p = Propensities::new("x", vec![0.5, 0.5, 0.5]).unwrap();
+        let result = distance(&p, &direct, 0.95).unwrap();
+        assert_eq!((result.found, result.predicted, result.ratio), (10.0, 20.0, 0.5));
+        assert!((20.0 * result.interval.low - 4.7953886961324335).abs() < 1e-9);
+        assert!((20.0 * result.interval.high - 18.39035604201778).abs() < 1e-9);
+        assert_eq!(result.outside.1, 2);
+        assert!((result.mse - ((1.2f64 - 2.0).powi(2) + (0.8f64 - 2.0).powi(2)) / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn extrapolated_mass_is_that_of_curve_values() {
+        let train = LabelStats::from_counts(10, &[5, 0, 1]).unwrap();
+        let test = LabelStats::from_counts(10, &[6, 3, 1]).unwrap();
+        let sources = vec![Source::Estimated, Source::Curve, Source::Estimated];
+        let p = Propensities::new("x", vec![0.5; 3]).unwrap().with_sources(sources).unwrap();
+        assert_eq!(extrapolated(&p, &train, &test, None).unwrap(), Extrapolated { labels: 1, share: 0.3 });
+    }
+}

@@ -132,7 +132,7 @@ pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &Options, how: &Ratio)
     let all: Vec<Counts> = (0..counts.len()).map(ratio).collect();
     let (name, bound) = match options.variant {
         Variant::Union => ("hierarchy", Bound::Upper),
-        Variant::Conditional => ("hierarchy-conditional", Bound::None),
+        Variant::Conditional => ("hierarchy-conditional", Bound::Exact),
     };
     let (propensities, fit) = estimate(name, bound, Sample::of(&stats), &all, how)?;
     let mut result = Hierarchy {

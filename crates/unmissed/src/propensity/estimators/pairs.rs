@@ -13,14 +13,16 @@ pub struct Columns {
     pub bounds: (u64, u64),
 }
 
-/// Reads `left<TAB>right` lines, ids 0-based; empty lines and lines that start with `#` are skipped.
+/// Reads `left<TAB>right` lines, ids 0-based. A first line with the names of the columns, empty lines and lines that start with
+/// `#` are skipped.
 pub fn read_pairs(path: impl AsRef<Path>, columns: Columns) -> Result<Vec<(u32, u32)>> {
     let path = path.as_ref();
     let bytes = Source::open(path, true)?.into_bytes()?;
     let mut pairs = Vec::new();
     for (place, line) in bytes.as_ref().split(|byte| *byte == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() || line[0] == b'#' {
+        let names = place == 0 && line == format!("{}\t{}", columns.names.0, columns.names.1).as_bytes();
+        if line.is_empty() || line[0] == b'#' || names {
             continue;
         }
         let pair = parse(line, columns).map_err(|error| error.at(place as u64 + 1).in_file(path))?;
@@ -73,7 +75,7 @@ mod tests {
             let message = read_pairs(&path, columns).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
-        std::fs::write(&path, "# child parent\r\n\n0\t1\r\n").unwrap();
+        std::fs::write(&path, "child\tparent\r\n# a comment\n\n0\t1\r\n").unwrap();
         assert_eq!(read_pairs(&path, columns).unwrap(), [(0, 1)]);
     }
 }

@@ -60,10 +60,8 @@ pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Count
     }
     let family = &how.family;
     let likelihood = BetaBinomial::of(sample, family.alpha(), labels.iter().filter(known).map(|c| (c.count, c.part, c.whole)));
-    let inverse = labels.iter().filter(known).filter(|c| c.part > 0).map(|c| (c.count, c.whole as f64 / c.part as f64));
-    let inverse: Vec<_> = inverse.collect();
-    let left_out = labels.len() - inverse.len();
-    let evidence = Evidence::from_inverse(sample, inverse, left_out);
+    let inverse = |c: &Counts| (known(&c) && c.part > 0).then(|| (c.count, c.whole as f64 / c.part as f64));
+    let evidence = Evidence::from_inverse(sample, labels.iter().map(inverse));
     family.curve().check(sample)?;
     let fit = maximise(&likelihood, family, &evidence, &how.options)?;
     let estimates: Vec<_> = labels.par_iter().with_min_len(256).map(|c| one(c, &fit, how)).collect();
@@ -100,7 +98,7 @@ fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, Sourc
         return (p, Some(clopper_pearson(c.part, c.whole, how.level)), (1.0 - p) / (whole * p.powi(3)), Source::Estimated);
     }
     let Some(kappa) = fit.kappa else {
-        return (phi, None, fit.inverse_variance(seen(c.count as f64)).unwrap_or(f64::NAN), Source::Estimated);
+        return (phi, None, fit.inverse_variance(seen(c.count as f64)).unwrap_or(f64::NAN), Source::Curve);
     };
     let (a, b) = (part + kappa * phi, whole - part + kappa * (1.0 - phi));
     let p = a / (a + b);

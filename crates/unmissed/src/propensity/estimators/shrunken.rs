@@ -96,8 +96,7 @@ fn estimate(direct: &Direct, fit: &Fit, label: usize, level: f64) -> Estimate {
         let half = std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(level) * variance.sqrt() * phi;
         // The logarithm of q has standard error se(q) phi.
         let interval = half.is_finite().then(|| Interval { low: phi * (-half).exp(), high: (phi * half.exp()).min(1.0) });
-        let source = if count == 0 { Source::Curve } else { Source::Estimated };
-        return Estimate { p: phi, interval, variance, source };
+        return Estimate { p: phi, interval, variance, source: Source::Curve };
     }
     let v = direct.positives(label);
     let (mean, variance) = posterior(fit.kappa, phi, v, direct.exposure(label));

@@ -6,7 +6,8 @@
 //! # Assumes
 //! That the later snapshot is the truth. It never is, so this is an upper bound of the propensity. Labels that were withdrawn
 //! (in the earlier snapshot, not in the later one) break one-sidedness: they are counted, and taken as mistakes, that is left
-//! out of e_j.
+//! out of e_j. Labels that only the later snapshot has are left out of the fit of phi: at an earlier count of 0 every ratio is 0,
+//! by selection and not by propensity. They take the curve at half a positive, as do labels in neither.
 //!
 //! # Reference
 //! The HPO example of this project's data page. 3 of 4 were known before:

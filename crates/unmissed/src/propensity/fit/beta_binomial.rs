@@ -32,6 +32,10 @@ impl BetaBinomial {
 }
 
 impl Likelihood for BetaBinomial {
+    fn name(&self) -> &'static str {
+        "beta-binomial"
+    }
+
     fn places(&self) -> &[At] {
         &self.places
     }

@@ -2,8 +2,9 @@
 
 use super::evidence::Evidence;
 use super::{Fit, Options, fit};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::propensity::models::{Parsed, Phi};
+use crate::propensity::{Propensities, table_file};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -24,6 +25,17 @@ pub fn mse(phi: &Phi, evidence: &Evidence) -> f64 {
     evidence.counts().iter().zip(evidence.inverse()).map(square).sum::<f64>() / evidence.len().max(1) as f64
 }
 
+/// The same of propensities that are known by label.
+pub fn mse_of(propensities: &Propensities, evidence: &Evidence) -> Result<f64> {
+    if propensities.len() != evidence.all_labels() {
+        return Err(Error::value(format!("'{}' has another number of labels than the estimate", propensities.origin()))
+            .expected(evidence.all_labels().to_string())
+            .found(propensities.len().to_string()));
+    }
+    let square = |(label, q): (&u32, &f64)| (q - 1.0 / propensities.get(*label)).powi(2);
+    Ok(evidence.labels().iter().zip(evidence.inverse()).map(square).sum::<f64>() / evidence.len().max(1) as f64)
+}
+
 /// The given models with their own constants, then the families with fitted ones.
 ///
 /// ```
@@ -41,11 +53,14 @@ pub fn mse(phi: &Phi, evidence: &Evidence) -> f64 {
 pub fn compare(given: &[Parsed], families: &[Phi], evidence: &Evidence, options: &Options) -> Result<Vec<Comparison>> {
     let mut table = Vec::new();
     for model in given {
-        // A table of values is an estimate itself, not a curve that could be compared at counts.
-        if let Some(phi) = model.curve() {
-            phi.curve().check(evidence.sample())?;
-            table.push(Comparison { spec: phi.spec(), mse: mse(phi, evidence), fit: None });
-        }
+        let mse = match model {
+            Parsed::Curve(phi) => {
+                phi.curve().check(evidence.sample())?;
+                mse(phi, evidence)
+            }
+            Parsed::Table(path) => mse_of(&table_file::read(path, None)?, evidence)?,
+        };
+        table.push(Comparison { spec: model.spec(), mse, fit: None });
     }
     let fitted: Result<Vec<Fit>> = families.par_iter().map(|family| fit(family, evidence, options)).collect();
     table.extend(fitted?.into_iter().map(|fit| Comparison { spec: fit.spec.clone(), mse: fit.mse, fit: Some(fit) }));

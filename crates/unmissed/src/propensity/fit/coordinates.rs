@@ -1,6 +1,6 @@
 //! The space in which searches move: the free constants of a curve, each on its own scale.
 
-use crate::propensity::models::{At, Parameter, Phi};
+use crate::propensity::models::{At, Parameter, Phi, Scale};
 
 /// Maps between the constants of a curve and the coordinates of a search.
 pub(super) struct Coordinates {
@@ -46,7 +46,11 @@ impl Coordinates {
         let mut theta = self.base.theta().to_vec();
         for (place, &at) in self.free.iter().enumerate() {
             let p = self.parameter(place);
-            theta[at] = p.scale.back(x[place]).clamp(p.low, p.high);
+            let value = p.scale.back(x[place]);
+            // Interior solvers come as close to a bound as 1e-200: that is the bound.
+            let near = 1e-12 * (p.high - p.low).min(1.0);
+            let snapped = if p.scale != Scale::Log && value - p.low < near { p.low } else { value };
+            theta[at] = snapped.clamp(p.low, p.high);
         }
         theta
     }

@@ -9,6 +9,8 @@ use crate::propensity::{Propensities, Source};
 #[derive(Clone, Debug)]
 pub struct Evidence {
     sample: Sample,
+    /// Which labels have an estimate, ascending.
+    labels: Vec<u32>,
     counts: Vec<f64>,
     inverse: Vec<f64>,
     controlled: Option<Controlled>,
@@ -34,36 +36,57 @@ impl Evidence {
         let all_curve = propensities.from_source(Source::Curve) == propensities.len();
         let counts = stats.dense_counts()?;
         let usable = |label: &usize| counts[*label] > 0 && (all_curve || propensities.sources()[*label] != Source::Curve);
-        let (mut kept, mut inverse) = (Vec::new(), Vec::new());
+        let (mut labels, mut kept, mut inverse) = (Vec::new(), Vec::new(), Vec::new());
         for label in (0..counts.len()).filter(usable) {
+            labels.push(label as u32);
             kept.push(counts[label] as f64);
             inverse.push(1.0 / propensities.values()[label]);
         }
         let left_out = counts.len() - kept.len();
-        Ok(Evidence { sample: Sample::of(stats), counts: kept, inverse, controlled: None, left_out })
+        Ok(Evidence { sample: Sample::of(stats), labels, counts: kept, inverse, controlled: None, left_out })
     }
 
     /// From a controlled set: `(n_j, v_j, exposure_j)` of each label; those without exposure are left out.
     pub fn from_controlled(sample: Sample, labels: impl IntoIterator<Item = (u64, u64, f64)>) -> Evidence {
-        let (mut counts, mut inverse, mut left_out) = (Vec::new(), Vec::new(), 0);
+        let (mut kept, mut counts, mut inverse, mut left_out) = (Vec::new(), Vec::new(), Vec::new(), 0);
         let mut controlled = Controlled { positives: Vec::new(), exposures: Vec::new() };
-        for (count, positives, exposure) in labels {
+        for (label, (count, positives, exposure)) in labels.into_iter().enumerate() {
             if count == 0 || exposure <= 0.0 {
                 left_out += 1;
                 continue;
             }
+            kept.push(label as u32);
             counts.push(count as f64);
             inverse.push(positives as f64 / exposure);
             controlled.positives.push(positives);
             controlled.exposures.push(exposure);
         }
-        Evidence { sample, counts, inverse, controlled: Some(controlled), left_out }
+        Evidence { sample, labels: kept, counts, inverse, controlled: Some(controlled), left_out }
     }
 
-    /// From ratios: `(n_j, q^_j)` of each label.
-    pub(crate) fn from_inverse(sample: Sample, labels: impl IntoIterator<Item = (u64, f64)>, left_out: usize) -> Evidence {
-        let (counts, inverse) = labels.into_iter().map(|(count, q)| (count as f64, q)).unzip();
-        Evidence { sample, counts, inverse, controlled: None, left_out }
+    /// From ratios: `q^_j` of the labels that have one, with their counts; `None` for the others.
+    pub(crate) fn from_inverse(sample: Sample, ratios: impl IntoIterator<Item = Option<(u64, f64)>>) -> Evidence {
+        let (mut labels, mut counts, mut inverse, mut left_out) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for (label, ratio) in ratios.into_iter().enumerate() {
+            let Some((count, q)) = ratio else {
+                left_out += 1;
+                continue;
+            };
+            labels.push(label as u32);
+            counts.push(count as f64);
+            inverse.push(q);
+        }
+        Evidence { sample, labels, counts, inverse, controlled: None, left_out }
+    }
+
+    /// The labels with an estimate, ascending.
+    pub fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
+    /// Number of all labels, with an estimate or not.
+    pub fn all_labels(&self) -> usize {
+        self.labels.len() + self.left_out
     }
 
     /// Number of labels with an estimate.

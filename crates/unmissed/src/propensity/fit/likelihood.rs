@@ -20,6 +20,8 @@ const ITERATIONS: u64 = 300;
 
 /// A likelihood of counts, given a mean curve phi and a shape kappa of the scatter around it.
 pub(crate) trait Likelihood: Sync {
+    /// What it is called in reports.
+    fn name(&self) -> &'static str;
     /// Distinct places on the curve.
     fn places(&self) -> &[At];
     /// Number of labels.
@@ -86,7 +88,7 @@ pub(crate) fn maximise(likelihood: &dyn Likelihood, family: &Phi, evidence: &Evi
     let quality = Quality::new(&phi, &coordinates, weights);
     Ok(Fit {
         spec: phi.spec(),
-        loss: Loss::NegativeBinomial,
+        loss: likelihood.name(),
         objective: best.objective,
         mse: mse(&phi, evidence),
         labels: likelihood.labels() as usize,
@@ -121,4 +123,54 @@ fn first_guesses(
     guesses.extend(family.curve().starts(hint).into_iter().take(STARTS / 2).map(|theta| ("data", theta)));
     guesses.push(("given", family.theta().to_vec()));
     Ok(guesses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BetaBinomial, negative_binomial::NegativeBinomial};
+    use super::*;
+    use crate::propensity::models::Sample;
+
+    const SAMPLE: Sample = Sample { rows: 1000.0, largest: 500.0 };
+
+    fn negative_binomial(labels: &[(u64, u64, f64)]) -> NegativeBinomial {
+        NegativeBinomial::of(&Evidence::from_controlled(SAMPLE, labels.iter().copied()), 0.0).unwrap()
+    }
+
+    /// scipy 1.17.1: `nbinom.logpmf(3, 5, 5/7)`, `nbinom.logpmf(0, 5, 5/7)` (mean 2, shape 5), and
+    /// `betabinom.logpmf(3, 7, 3, 7) - log(comb(7, 3))` (phi 0.3, kappa 10).
+    #[test]
+    fn values_match_scipy() {
+        // Exposure 1 and p 1/2: mean 2. The two labels share a place.
+        let (value, _) = negative_binomial(&[(10, 3, 1.0), (10, 0, 1.0)]).value(&[0.5], 5.0, &mut [0.0]);
+        assert!((value - (-1.8853020271027543 - 1.6823611831060645)).abs() < 1e-12, "{value}");
+        let (value, _) = BetaBinomial::of(SAMPLE, 0.0, [(10, 3, 7)]).value(&[0.3], 10.0, &mut [0.0]);
+        assert!((value + 5.250526702711689).abs() < 1e-12, "{value}");
+    }
+
+    #[test]
+    fn derivatives_match_central_differences() {
+        let counts = negative_binomial(&[(3, 0, 0.5), (3, 2, 0.5), (40, 5, 2.0), (90, 3000, 700.0)]);
+        let ratios = BetaBinomial::of(SAMPLE, 0.0, [(3, 3, 5), (9, 9, 10), (40, 40, 70)]);
+        for likelihood in [&counts as &dyn Likelihood, &ratios] {
+            for kappa in [0.3, 7.0, 2000.0] {
+                let p = [0.2, 0.5, 0.8];
+                let mut slopes = [0.0; 3];
+                let (_, by_log_kappa) = likelihood.value(&p, kappa, &mut slopes);
+                let at = |p: &[f64], kappa: f64| likelihood.value(p, kappa, &mut [0.0; 3]).0;
+                let step = 1e-5;
+                let difference = (at(&p, kappa * f64::exp(step)) - at(&p, kappa * f64::exp(-step))) / (2.0 * step);
+                assert!((difference - by_log_kappa).abs() < 1e-4 * difference.abs() + 1e-4, "{difference} {by_log_kappa}");
+                for place in 0..3 {
+                    let moved = |by: f64| {
+                        let mut p = p;
+                        p[place] += by;
+                        at(&p, kappa)
+                    };
+                    let difference = (moved(step) - moved(-step)) / (2.0 * step);
+                    assert!((difference - slopes[place]).abs() < 1e-5 * difference.abs() + 1e-4, "{difference} {slopes:?}");
+                }
+            }
+        }
+    }
 }

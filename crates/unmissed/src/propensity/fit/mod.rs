@@ -41,7 +41,7 @@ mod residuals;
 mod solver;
 mod starts;
 
-pub use compare::{Comparison, compare, mse};
+pub use compare::{Comparison, compare, mse, mse_of};
 pub use evidence::Evidence;
 pub use solver::Stop;
 pub use starts::Start;
@@ -69,6 +69,29 @@ pub enum Loss {
     NegativeBinomial,
 }
 
+impl Loss {
+    /// All losses.
+    pub const ALL: [Loss; 3] = [Loss::Squared, Loss::Log, Loss::NegativeBinomial];
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Loss::Squared => "squared",
+            Loss::Log => "log",
+            Loss::NegativeBinomial => "negative-binomial",
+        }
+    }
+}
+
+impl std::str::FromStr for Loss {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Loss> {
+        let names = Loss::ALL.map(Loss::name);
+        Loss::ALL.into_iter().find(|loss| loss.name() == name).ok_or_else(|| crate::spec::unknown("loss of a fit", name, &names))
+    }
+}
+
 /// How to fit.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -94,8 +117,8 @@ pub struct Fit {
     pub phi: Phi,
     /// The same as a spec string.
     pub spec: String,
-    /// What was minimised.
-    pub loss: Loss,
+    /// What was minimised: the name of a [`Loss`], or `beta-binomial` for estimates that are ratios.
+    pub loss: &'static str,
     /// Its value at the end: a mean over labels (of squares, or of the negative log-likelihood).
     pub objective: f64,
     /// Mean squared difference of inverse propensities, whatever was minimised.
@@ -163,7 +186,7 @@ pub fn fit(family: &Phi, evidence: &Evidence, options: &Options) -> Result<Fit> 
     let quality = Quality::new(&phi, &coordinates, residuals.weights(&phi));
     Ok(Fit {
         spec: phi.spec(),
-        loss: options.loss,
+        loss: options.loss.name(),
         objective: best.objective,
         mse: mse(&phi, evidence),
         labels: residuals.labels(),

@@ -79,6 +79,10 @@ impl NegativeBinomial {
 }
 
 impl Likelihood for NegativeBinomial {
+    fn name(&self) -> &'static str {
+        "negative-binomial"
+    }
+
     fn places(&self) -> &[At] {
         &self.places
     }

@@ -115,7 +115,7 @@ pub(super) fn minimise(problem: Smooth<'_>, bounds: (Vec<f64>, Vec<f64>), start:
     let solver = Lbfgsb::new()
         .with_m_capacity(10)
         .with_absolute_projected_gradient_tolerance(1e-9)
-        .with_relative_cost_change_tolerance(1e-14);
+        .with_relative_cost_change_tolerance(1e-12);
     let outcome = Executor::new(problem, solver, FirstOrderState::new(start.clone())).max_iter(iterations).run();
     solved(outcome.map(|result| (result.param().clone(), result.cost(), result.report.code())), start)
 }

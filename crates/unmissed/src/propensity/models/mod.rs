@@ -93,8 +93,8 @@ impl Parsed {
 /// use unmissed::propensity::models;
 /// assert_eq!(models::parse("jpv")?.spec(), "jpv:a=0.55,b=1.5");
 /// assert_eq!(models::parse("jpv:amazon")?.spec(), "jpv:a=0.6,b=2.6");
-/// let error = models::parse("jvp").unwrap_err();
-/// assert_eq!(error.to_string(), "unknown propensity model 'jvp'; did you mean 'jpv'?");
+/// let error = models::parse("powr").unwrap_err();
+/// assert_eq!(error.to_string(), "unknown propensity model 'powr'; did you mean 'power'?");
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 pub fn parse(text: &str) -> Result<Parsed> {

@@ -67,8 +67,10 @@ impl Phi {
         let mut text = self.curve.name().to_owned();
         let mut separator = if text.contains(':') { ',' } else { ':' };
         let mut put = |key: &str, value: f64| {
+            // The shortest digits that bring the number back, with an exponent where it is very small or large.
+            let digits = format!("{value:?}");
             // Writing to a string cannot fail.
-            let _ = write!(text, "{separator}{key}={value}");
+            let _ = write!(text, "{separator}{key}={}", digits.strip_suffix(".0").unwrap_or(&digits));
             separator = ',';
         };
         for (parameter, value) in self.curve.parameters().iter().zip(&self.theta) {
