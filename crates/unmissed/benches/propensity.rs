@@ -5,7 +5,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use unmissed::propensity::fit::{Evidence, Options, fit};
-use unmissed::propensity::models::{Sample, family};
+use unmissed::propensity::{Sample, models::family};
 use unmissed::rng::uniform_at;
 
 /// Labels with counts that are log-uniform, and inverse propensities that scatter around a power of the prior.

@@ -1,7 +1,7 @@
 //! Gradients of all curves against central differences.
 
 use proptest::prelude::*;
-use unmissed::propensity::models::{Sample, family};
+use unmissed::propensity::{Sample, models::family};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]

@@ -6,12 +6,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::{LabelStats, Labels};
-use unmissed::propensity::estimators::{
-    Direct, Rates, Ratio, direct::direct, hierarchy, hierarchy::Dag, impute::impute, shrunken::shrunken, timelapse::timelapse,
-};
+use unmissed::propensity::estimators::{Direct, Rates, direct::direct, hierarchy, shrunken::shrunken, timelapse::timelapse};
 use unmissed::propensity::fit::{Evidence, Options, compare};
 use unmissed::propensity::models::{family, parse};
-use unmissed::propensity::{Bound, Propensities, Source, checks};
+use unmissed::propensity::{Bound, Propensities, Ratio, Source, checks, dag::Dag, impute::impute};
 
 /// The folder of a data set, or `None` with a line that says so.
 fn folder(name: &str) -> Option<PathBuf> {

@@ -9,7 +9,8 @@
 
 use unmissed::data::LabelStats;
 use unmissed::propensity::fit::{Evidence, Fit, Loss, Options, Stop, fit};
-use unmissed::propensity::models::{Phi, Sample, family, parse};
+use unmissed::propensity::models::{family, parse};
+use unmissed::propensity::{Phi, Sample};
 use unmissed::rng::uniform_at;
 
 const ROWS: f64 = 100_000.0;

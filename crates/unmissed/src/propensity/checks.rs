@@ -11,9 +11,9 @@
 
 use super::estimators::Direct;
 use super::fit::Fit;
-use super::models::{Phi, Sample, seen};
+use super::phi::seen;
 use super::quantiles::gamma_quantile;
-use super::{Interval, Propensities, Source};
+use super::{Interval, Phi, Propensities, Sample, Source};
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
 use serde::Serialize;

@@ -8,7 +8,8 @@
 //! - estimate it ([`estimators`]) from a bias-controlled sample, a later snapshot, a hierarchy or a relation of labels.
 //!
 //! Either way the result is a [`Propensities`]: a number in (0, 1] for every label, with its origin, its uncertainty where
-//! there is one, and whether it bounds the truth. [`checks`] puts it to the test against what the data say, [`table_file`]
+//! there is one, and whether it bounds the truth. A curve is a [`Curve`] (value, gradient, bounds) and with numbers for its
+//! constants a [`Phi`], the paper's phi. [`checks`] puts it to the test against what the data say, [`table_file`]
 //! keeps it in files, and [`noise`] has the general observation model, for few labels, of which the label-wise one is a case.
 //!
 //! # Assumes
@@ -16,15 +17,24 @@
 //! [`Propensity`] is what callers should take, so that propensities that do depend on the row can stand in later.
 
 pub mod checks;
+mod curve;
+pub mod dag;
 pub mod estimators;
 pub mod fit;
+pub mod impute;
 pub mod models;
 pub mod noise;
+pub mod pairs;
+mod phi;
 mod propensities;
 pub mod quantiles;
+mod ratio;
 pub mod table_file;
 
+pub use curve::{At, Curve, Hint, Parameter, Sample, Scale};
+pub use phi::Phi;
 pub use propensities::{Bound, Interval, Propensities, Source};
+pub use ratio::Ratio;
 
 /// The probability that a relevant label of a row was observed.
 ///

@@ -9,7 +9,7 @@
 //! was observed stay unseen, so the first is an upper bound; the second is consistent where labels go missing independently.
 //! Many annotation schemes leave ancestors out by convention; then this measures the convention. Nearly all implied ancestors
 //! being absent gives that away ([`Hierarchy::by_convention`]). Where a hierarchy tells what is missing, the better use of it
-//! is to add it: [`impute`](super::impute).
+//! is to add it: [`impute`](crate::propensity::impute).
 //!
 //! # Reference
 //! Jain, Prabhu and Varma, KDD 2016 (Wikipedia), as described by Schultheis et al., KDD 2022. Label 0 is observed on 2 of the
@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use unmissed::data::Labels;
-//! use unmissed::propensity::{estimators::{hierarchy::{hierarchy, Dag, Options, Variant}, Ratio}, models};
+//! use unmissed::propensity::{dag::Dag, estimators::hierarchy::{hierarchy, Options, Variant}, Ratio, models};
 //! let labels = Labels::from_ids(2, [vec![0], vec![0, 1], vec![1], vec![1]])?;
 //! let dag = Dag::new(2, vec![(1, 0)])?;
 //! let ratio = Ratio::new(models::family("constant")?);
@@ -28,14 +28,13 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-pub use super::dag::Dag;
 use super::entry;
-use super::ratio::{Counts, Ratio, estimate};
 use crate::data::{LabelStats, Labels};
 use crate::error::{Error, Result};
+pub use crate::propensity::dag::Dag;
 use crate::propensity::fit::Fit;
-use crate::propensity::models::Sample;
-use crate::propensity::{Bound, Propensities};
+use crate::propensity::ratio::{Counts, Ratio, estimate};
+use crate::propensity::{Bound, Propensities, Sample};
 use serde::Serialize;
 
 entry!("hierarchy", "from ancestors that observed labels imply (an upper bound, if annotators give ancestors at all)", Upper);

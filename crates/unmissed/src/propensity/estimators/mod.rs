@@ -11,19 +11,14 @@
 //! All but `direct` give a value for every label: where the data say nothing, the fitted curve does, and the value is marked.
 //! Never estimate propensities and evaluate on the same controlled rows: split them.
 
-mod dag;
 pub mod direct;
 pub mod hierarchy;
-pub mod impute;
-pub mod pairs;
-mod ratio;
 pub mod relation;
 pub mod shrunken;
 pub mod timelapse;
 
 pub use direct::{Direct, Rates};
 pub use hierarchy::Hierarchy;
-pub use ratio::Ratio;
 pub use relation::Relation;
 pub use shrunken::Shrunken;
 pub use timelapse::Timelapse;

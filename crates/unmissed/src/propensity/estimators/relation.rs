@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use unmissed::data::Labels;
-//! use unmissed::propensity::{estimators::{relation::relation, Ratio}, models};
+//! use unmissed::propensity::{estimators::relation::relation, Ratio, models};
 //! let labels = Labels::from_ids(2, [vec![0], vec![0], vec![]])?;
 //! let estimate = relation(&labels, vec![(0, 1)], vec![(1, 1), (1, 2)], &Ratio::new(models::family("constant")?))?;
 //! assert_eq!(estimate.propensities.get(0), 2.0 / 3.0);
@@ -22,14 +22,13 @@
 //! ```
 
 use super::entry;
-use super::pairs::by_left;
-pub use super::pairs::{Columns, read_pairs};
-use super::ratio::{Counts, Ratio, estimate};
 use crate::data::{LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::propensity::fit::Fit;
-use crate::propensity::models::Sample;
-use crate::propensity::{Bound, Propensities};
+use crate::propensity::pairs::by_left;
+pub use crate::propensity::pairs::{Columns, read_pairs};
+use crate::propensity::ratio::{Counts, Ratio, estimate};
+use crate::propensity::{Bound, Propensities, Sample};
 use serde::Serialize;
 
 entry!("relation", "from what was viewed with what was bought with a label (no bound in either direction)", None);

@@ -24,9 +24,9 @@
 use super::{Direct, entry};
 use crate::error::Result;
 use crate::propensity::fit::{Fit, Loss, Options, fit};
-use crate::propensity::models::{Phi, seen};
+use crate::propensity::phi::seen;
 use crate::propensity::quantiles::gamma_quantile;
-use crate::propensity::{Interval, Propensities, Source};
+use crate::propensity::{Interval, Phi, Propensities, Source};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use unmissed::data::Labels;
-//! use unmissed::propensity::{estimators::{timelapse::timelapse, Ratio}, models};
+//! use unmissed::propensity::{estimators::timelapse::timelapse, Ratio, models};
 //! let earlier = Labels::from_ids(2, [vec![0], vec![0, 1], vec![0], vec![1]])?;
 //! let later = Labels::from_ids(2, [vec![0], vec![0, 1], vec![0], vec![0, 1]])?;
 //! let estimate = timelapse(&earlier, &later, &Ratio::new(models::family("constant")?))?;
@@ -23,12 +23,11 @@
 //! ```
 
 use super::entry;
-use super::ratio::{Counts, Ratio, estimate};
 use crate::data::{LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::propensity::fit::Fit;
-use crate::propensity::models::Sample;
-use crate::propensity::{Bound, Propensities};
+use crate::propensity::ratio::{Counts, Ratio, estimate};
+use crate::propensity::{Bound, Propensities, Sample};
 use serde::Serialize;
 
 entry!("timelapse", "from two snapshots of the same rows: which of the later labels were there before (an upper bound)", Upper);

@@ -4,7 +4,7 @@
 //! the same count, e and l share a term.
 
 use super::likelihood::Likelihood;
-use crate::propensity::models::{At, Sample};
+use crate::propensity::{At, Sample};
 use rayon::prelude::*;
 use statrs::function::gamma::{digamma, ln_gamma};
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 use super::evidence::Evidence;
 use super::{Fit, Options, fit};
 use crate::error::{Error, Result};
-use crate::propensity::models::{Parsed, Phi};
-use crate::propensity::{Propensities, table_file};
+use crate::propensity::models::Parsed;
+use crate::propensity::{Phi, Propensities, table_file};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! The space in which searches move: the free constants of a curve, each on its own scale.
 
-use crate::propensity::models::{At, Parameter, Phi, Scale};
+use crate::propensity::{At, Parameter, Phi, Scale};
 
 /// Maps between the constants of a curve and the coordinates of a search.
 pub(super) struct Coordinates {

@@ -2,8 +2,7 @@
 
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
-use crate::propensity::models::Sample;
-use crate::propensity::{Propensities, Source};
+use crate::propensity::{Propensities, Sample, Source};
 
 /// Labels with an estimate `q^_j` of the inverse propensity, and the counts behind it where they are known.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::residuals::Residuals;
 use super::starts::{self, Start};
 use super::{Fit, Loss, Options, mse, solver};
 use crate::error::{Error, Result};
-use crate::propensity::models::{At, Phi};
+use crate::propensity::{At, Phi};
 use rayon::prelude::*;
 
 /// Where the search for ln kappa may go. Beyond the upper end a scatter cannot be told from none.
@@ -129,7 +129,7 @@ fn first_guesses(
 mod tests {
     use super::super::{BetaBinomial, negative_binomial::NegativeBinomial};
     use super::*;
-    use crate::propensity::models::Sample;
+    use crate::propensity::Sample;
 
     const SAMPLE: Sample = Sample { rows: 1000.0, largest: 500.0 };
 

@@ -49,7 +49,7 @@ pub use starts::Start;
 pub(crate) use beta_binomial::BetaBinomial;
 pub(crate) use likelihood::maximise;
 
-use super::models::{Phi, Sample};
+use super::{Phi, Sample};
 use crate::error::{Error, Result};
 use coordinates::Coordinates;
 use quality::Quality;

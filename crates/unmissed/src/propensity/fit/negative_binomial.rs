@@ -7,7 +7,7 @@
 use super::evidence::Evidence;
 use super::likelihood::Likelihood;
 use crate::error::{Error, Result};
-use crate::propensity::models::At;
+use crate::propensity::At;
 use statrs::function::gamma::{digamma, ln_gamma};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::coordinates::Coordinates;
-use crate::propensity::models::{At, Phi};
+use crate::propensity::{At, Phi};
 
 /// Singular values of the scaled Jacobian below this share of the largest count as zero.
 const RANK: f64 = 1e-5;

@@ -4,7 +4,7 @@ use super::coordinates::Coordinates;
 use super::evidence::Evidence;
 use super::{Loss, solver::LeastSquares};
 use crate::error::{Error, Result};
-use crate::propensity::models::{At, Phi};
+use crate::propensity::{At, Phi};
 
 /// Labels that share a prior.
 #[derive(Clone, Copy)]

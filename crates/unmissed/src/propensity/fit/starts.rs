@@ -5,7 +5,7 @@ use super::evidence::Evidence;
 use super::residuals::Residuals;
 use super::solver::{self, Stop};
 use super::{Options, solver::Solved};
-use crate::propensity::models::{Hint, Phi, Scale};
+use crate::propensity::{Hint, Phi, Scale};
 use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;

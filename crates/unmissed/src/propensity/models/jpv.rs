@@ -13,7 +13,7 @@
 //! Applications", KDD 2016.
 //!
 //! ```
-//! use unmissed::propensity::models::{parse, Sample};
+//! use unmissed::propensity::{models::parse, Sample};
 //! let phi = parse("jpv")?.curve().unwrap().clone();
 //! let sample = Sample { rows: 50.0, largest: 25.0 };
 //! assert!((phi.at(sample, 1.0) / 0.25562221863533147 - 1.0).abs() < 1e-12);
@@ -21,8 +21,9 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{At, Curve, Hint, Model, Parameter, Parsed, Phi, Preset, Sample, Scale, read_constants};
+use super::{Model, Parsed, Preset, read_constants};
 use crate::error::{Error, Result};
+use crate::propensity::{At, Curve, Hint, Parameter, Phi, Sample, Scale};
 use crate::spec::{Named, Spec};
 
 /// See the module's page.

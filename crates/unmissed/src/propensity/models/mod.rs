@@ -6,20 +6,14 @@
 //! label's value depends on its count alone, so each distinct count is evaluated once.
 
 mod constant;
-mod curve;
 mod jpv;
-mod phi;
 mod power;
 mod richards;
 mod table;
 
-pub use curve::{At, Curve, Hint, Parameter, Sample, Scale};
-pub use phi::Phi;
-pub(crate) use phi::seen;
-
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
-use crate::propensity::{Propensities, table_file};
+use crate::propensity::{Curve, Phi, Propensities, table_file};
 use crate::spec::{self, Named, Spec};
 use std::path::PathBuf;
 

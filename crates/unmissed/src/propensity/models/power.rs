@@ -21,8 +21,9 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{At, Curve, Hint, Model, Parameter, Parsed, Phi, Scale, read_constants};
+use super::{Model, Parsed, read_constants};
 use crate::error::{Error, Result};
+use crate::propensity::{At, Curve, Hint, Parameter, Phi, Scale};
 use crate::spec::{Named, Spec};
 
 /// See the module's page.

@@ -13,7 +13,7 @@
 //! `c = 0, d = e = f = h = 1` it is the logistic function, which at 0 is 1/2 and at ln 3 is 3/4:
 //!
 //! ```
-//! use unmissed::propensity::models::{parse, Sample};
+//! use unmissed::propensity::{models::parse, Sample};
 //! let phi = parse("richards:c=0,d=1,f=1,g=1,h=1")?.curve().unwrap().clone();
 //! let sample = Sample { rows: 1.0, largest: 1.0 };
 //! assert_eq!(phi.at(sample, 0.0), 0.5);
@@ -21,8 +21,9 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{At, Curve, Hint, Model, Parameter, Parsed, Phi, Scale, read_constants};
+use super::{Model, Parsed, read_constants};
 use crate::error::{Error, Result};
+use crate::propensity::{At, Curve, Hint, Parameter, Phi, Sample, Scale};
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
@@ -54,7 +55,7 @@ impl Model for Richards {
         }
         let phi = read_constants(spec, &RichardsCurve, vec![1.0; 6], true)?;
         // With e below 1 the curve may pass d on its way: the largest prior is where it would.
-        let (theta, top) = (phi.theta(), super::Sample { rows: 1.0, largest: 1.0 });
+        let (theta, top) = (phi.theta(), Sample { rows: 1.0, largest: 1.0 });
         let ends = [0.0, 1.0].map(|prior| phi.curve().value(theta, top.at(prior, 0.0)));
         if ends.iter().any(|p| !(*p > 0.0 && *p <= 1.0 + 1e-12)) {
             return Err(Error::value(format!("'{spec}' leaves (0, 1]"))

@@ -21,8 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Model, Parsed, Phi};
+use super::{Model, Parsed};
 use crate::error::{Error, Result};
+use crate::propensity::Phi;
 use crate::spec::{Named, Spec};
 
 /// See the module's page.

@@ -1,9 +1,9 @@
 //! [`Phi`]: a curve with numbers for its parameters, the phi of the paper.
 
 use super::curve::{Curve, Sample};
+use super::{Propensities, Source};
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
-use crate::propensity::{Propensities, Source};
 use std::collections::HashMap;
 use std::fmt::Write;
 

@@ -6,9 +6,9 @@
 
 use crate::error::{Error, Result};
 use crate::propensity::fit::{BetaBinomial, Evidence, Fit, Options, maximise};
-use crate::propensity::models::{Phi, Sample, seen};
+use crate::propensity::phi::seen;
 use crate::propensity::quantiles::{beta_quantile, clopper_pearson};
-use crate::propensity::{Bound, Interval, Propensities, Source};
+use crate::propensity::{Bound, Interval, Phi, Propensities, Sample, Source};
 use rayon::prelude::*;
 
 /// How to turn ratios into propensities.

@@ -8,14 +8,14 @@
 //!
 //! ```
 //! use unmissed::data::Labels;
-//! use unmissed::propensity::estimators::{hierarchy::Dag, impute::impute};
+//! use unmissed::propensity::{dag::Dag, impute::impute};
 //! let labels = Labels::from_ids(3, [vec![2], vec![0]])?;
 //! let (imputed, added) = impute(&labels, &Dag::new(3, vec![(2, 1), (1, 0)])?)?;
 //! assert_eq!((imputed.row_ids(0), imputed.row_ids(1), added), (&[0, 1, 2][..], &[0][..], 2));
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::hierarchy::Dag;
+use super::dag::Dag;
 use crate::data::Labels;
 use crate::error::{Error, Result};
 

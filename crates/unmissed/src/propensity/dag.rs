@@ -7,7 +7,7 @@ use std::path::Path;
 /// A checked directed acyclic graph of labels.
 ///
 /// ```
-/// use unmissed::propensity::estimators::hierarchy::Dag;
+/// use unmissed::propensity::dag::Dag;
 /// // 2 and 3 are kinds of 1, which is a kind of 0.
 /// let dag = Dag::new(4, vec![(1, 0), (2, 1), (3, 1)])?;
 /// assert_eq!(dag.parents(2), [1]);
