@@ -11,7 +11,6 @@
 
 use super::estimators::Direct;
 use super::fit::Fit;
-use super::phi::seen;
 use super::quantiles::gamma_quantile;
 use super::{Interval, Phi, Propensities, Sample, Source};
 use crate::data::LabelStats;
@@ -206,7 +205,7 @@ pub fn extrapolated(
     same_labels(propensities, train)?;
     let (mut labels, mut mass) = (0, 0u64);
     for (label, occurrences) in stats.occurring().iter().zip(stats.counts()) {
-        let count = seen(train.count(*label) as f64);
+        let count = train.count(*label) as f64;
         let beyond = fit.is_none_or(|fit| count < fit.range.0 || count > fit.range.1);
         if propensities.source(*label) == Source::Curve && beyond {
             labels += 1;

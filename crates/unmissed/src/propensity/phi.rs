@@ -87,6 +87,11 @@ impl Phi {
         self.curve.value(&self.theta, sample.at(count, self.alpha)).min(1.0)
     }
 
+    /// The count at which a label is evaluated: half a positive stands for none, unless the prior is smoothed anyway.
+    pub fn seen(&self, count: u64) -> f64 {
+        if self.alpha > 0.0 { count as f64 } else { (count as f64).max(0.5) }
+    }
+
     /// A propensity for each label. A label that was never seen counts as half a positive, so that curves that vanish at 0
     /// have a value there too.
     pub fn propensities(&self, stats: &LabelStats) -> Result<Propensities> {
@@ -98,7 +103,7 @@ impl Phi {
         let mut values = Vec::with_capacity(counts.len());
         for &count in &counts {
             let value =
-                *known.entry(count).or_insert_with(|| self.curve.value(&self.theta, sample.at(seen(count as f64), self.alpha)));
+                *known.entry(count).or_insert_with(|| self.curve.value(&self.theta, sample.at(self.seen(count), self.alpha)));
             values.push(value);
             sources.push(Source::Curve);
         }
@@ -106,14 +111,8 @@ impl Phi {
         let propensities = Propensities::clipping(self.spec(), values, sources)?;
         Ok(match unseen {
             0 => propensities,
-            _ => {
-                propensities.with_note(format!("{unseen} labels were never observed: the curve at half a positive stands for them"))
-            }
+            _ => propensities
+                .with_note(format!("{unseen} labels were never observed: the curve at {} positives stands for them", self.seen(0))),
         })
     }
-}
-
-/// The count at which a curve is evaluated: half a positive stands for none.
-pub(crate) fn seen(count: f64) -> f64 {
-    count.max(0.5)
 }

@@ -6,7 +6,6 @@
 
 use crate::error::{Error, Result};
 use crate::propensity::fit::{BetaBinomial, Evidence, Fit, Options, maximise};
-use crate::propensity::phi::seen;
 use crate::propensity::quantiles::{beta_quantile, clopper_pearson};
 use crate::propensity::{Bound, Interval, Phi, Propensities, Sample, Source};
 use rayon::prelude::*;
@@ -87,10 +86,11 @@ pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Count
 
 /// p, its interval, the variance of 1/p, and the source.
 fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, Source) {
-    let phi = fit.at(seen(c.count as f64));
+    let place = fit.phi.seen(c.count);
+    let phi = fit.at(place);
     let (part, whole) = (c.part as f64, c.whole as f64);
     if !c.usable || c.whole == 0 || (!how.shrink && c.part == 0) {
-        return (phi, None, fit.inverse_variance(seen(c.count as f64)).unwrap_or(f64::NAN), Source::Curve);
+        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), Source::Curve);
     }
     if !how.shrink {
         let p = part / whole;
@@ -98,7 +98,7 @@ fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, Sourc
         return (p, Some(clopper_pearson(c.part, c.whole, how.level)), (1.0 - p) / (whole * p.powi(3)), Source::Estimated);
     }
     let Some(kappa) = fit.kappa else {
-        return (phi, None, fit.inverse_variance(seen(c.count as f64)).unwrap_or(f64::NAN), Source::Curve);
+        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), Source::Curve);
     };
     let (a, b) = (part + kappa * phi, whole - part + kappa * (1.0 - phi));
     let p = a / (a + b);

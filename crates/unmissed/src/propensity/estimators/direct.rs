@@ -181,6 +181,12 @@ impl Direct {
         self.inverse(label).filter(|q| *q > 0.0).map(|q| (1.0 / q).min(1.0))
     }
 
+    /// The variance of the estimate of 1/p, by the delta method: both counts are noisy. `None` without a positive in both.
+    pub fn inverse_variance(&self, label: usize) -> Option<f64> {
+        let (q, v) = (self.inverse(label)?, self.positives[label]);
+        (v > 0).then(|| q * q * (1.0 / v as f64 + 1.0 / self.counts[label] as f64))
+    }
+
     /// The interval of p, for labels that were observed: without a controlled positive it reaches up to 1.
     pub fn interval(&self, label: usize) -> Option<Interval> {
         (self.counts[label] > 0).then(|| self.intervals[label])

@@ -24,7 +24,6 @@
 use super::{Direct, entry};
 use crate::error::Result;
 use crate::propensity::fit::{Fit, Loss, Options, fit};
-use crate::propensity::phi::seen;
 use crate::propensity::quantiles::gamma_quantile;
 use crate::propensity::{Interval, Phi, Propensities, Source};
 use rayon::prelude::*;
@@ -60,7 +59,7 @@ struct Estimate {
     source: Source,
 }
 
-/// Shrinks a direct estimate towards a curve of `family`; intervals at `level`.
+/// Shrinks a direct estimate towards a curve of `family`. Intervals at `level` are those of the posterior, given the curve.
 pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) -> Result<Shrunken> {
     let options = Options { loss: Loss::NegativeBinomial, ..options.clone() };
     let fit = fit(family, &direct.evidence(), &options)?;
@@ -86,8 +85,8 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) ->
 
 fn estimate(direct: &Direct, fit: &Fit, label: usize, level: f64) -> Estimate {
     let count = direct.count(label);
-    let phi = fit.at(seen(count as f64));
-    let curve_variance = fit.inverse_variance(seen(count as f64));
+    let place = fit.phi.seen(count);
+    let (phi, curve_variance) = (fit.at(place), fit.inverse_variance(place));
     let tail = (1.0 - level) / 2.0;
     if count == 0 || fit.kappa.is_none() {
         // Only the curve speaks: its own uncertainty, and what the scatter adds for a label that was not looked at.

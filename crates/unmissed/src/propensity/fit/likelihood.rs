@@ -122,7 +122,17 @@ fn first_guesses(
     let hint = starts::hint(family, evidence);
     guesses.extend(family.curve().starts(hint).into_iter().take(STARTS / 2).map(|theta| ("data", theta)));
     guesses.push(("given", family.theta().to_vec()));
-    Ok(guesses)
+    // Good searches end at the same point: once is enough.
+    let mut distinct: Vec<(&'static str, Vec<f64>)> = Vec::new();
+    for (origin, theta) in guesses {
+        let point = coordinates.point(&theta);
+        let close =
+            |other: &Vec<f64>| coordinates.point(other).iter().zip(&point).all(|(a, b)| (a - b).abs() < 1e-3 * (1.0 + b.abs()));
+        if !distinct.iter().any(|(_, other)| close(other)) {
+            distinct.push((origin, theta));
+        }
+    }
+    Ok(distinct)
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ pub struct Fit {
     pub stop: Stop,
     /// All searches, best first.
     pub starts: Vec<Start>,
-    /// Standard errors of the constants; none for those that are fixed, at a bound, or not determined by the data.
+    /// Standard errors of the constants (under least squares as if all residuals had the same variance); none for those that are fixed, at a bound, or not determined by the data.
     pub standard_errors: Vec<Option<f64>>,
     /// What is wrong with the fit, in words; empty when nothing is.
     pub degenerate: Vec<String>,

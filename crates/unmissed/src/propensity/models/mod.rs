@@ -75,10 +75,22 @@ impl Parsed {
     /// A propensity for each label of the training data.
     pub fn propensities(&self, stats: &LabelStats) -> Result<Propensities> {
         match self {
-            Parsed::Curve(phi) => phi.propensities(stats),
+            Parsed::Curve(phi) => {
+                let propensities = phi.propensities(stats)?;
+                Ok(match preset_of(phi) {
+                    Some(preset) => propensities.with_note(format!("constants '{}': {}", preset.name, preset.about)),
+                    None => propensities,
+                })
+            }
             Parsed::Table(path) => table_file::read(path, Some(stats.labels())),
         }
     }
+}
+
+/// The preset that a curve has its constants from.
+fn preset_of(phi: &Phi) -> Option<&'static Preset> {
+    let model = MODELS.iter().find(|model| model.name() == phi.curve().name())?;
+    model.presets().iter().find(|preset| preset.theta == phi.theta())
 }
 
 /// The model that a spec string asks for.
