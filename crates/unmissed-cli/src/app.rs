@@ -67,6 +67,11 @@ impl App {
             .map_err(|cause| Failure::Error(unmissed::Error::value(format!("cannot start threads: {cause}"))))
     }
 
+    /// The name of the renderer.
+    pub(crate) fn format(&self) -> &str {
+        &self.global.format
+    }
+
     pub(crate) fn progress(&self) -> &dyn Progress {
         &self.bar
     }

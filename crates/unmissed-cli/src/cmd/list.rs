@@ -4,11 +4,13 @@ use crate::app::{App, Outcome};
 use unmissed::cells;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
+use unmissed::propensity::estimators::ESTIMATORS;
+use unmissed::propensity::models::MODELS;
 use unmissed::report::renderers::RENDERERS;
 use unmissed::report::{Document, Table};
 use unmissed::spec::{self, Named};
 
-/// List what can be named in options: formats, generators, renderers
+/// List what can be named in options: formats, generators, propensity models, ...
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  unmissed list\n  unmissed list formats --format json")]
 pub(crate) struct Args {
@@ -39,6 +41,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let registries = [
         registry("formats", "file formats (--from, --to)", FORMATS),
         registry("generators", "artificial data (unmissed generate)", GENERATORS),
+        registry("models", "propensity models (--propensity)", MODELS),
+        registry("estimators", "ways to estimate propensities (unmissed propensity estimate)", ESTIMATORS),
         registry("renderers", "ways to print results (--format)", RENDERERS),
     ];
     let registries: Vec<&Registry> = registries.iter().collect();

@@ -3,7 +3,10 @@
 pub(crate) mod completions;
 mod convert;
 mod generate;
+mod impute;
 mod list;
+mod mask;
+mod propensity;
 mod split;
 mod stats;
 
@@ -15,6 +18,9 @@ pub(crate) enum Command {
     Stats(stats::Args),
     Split(split::Args),
     Generate(generate::Args),
+    Mask(mask::Args),
+    Propensity(propensity::Args),
+    Impute(impute::Args),
     Convert(convert::Args),
     List(list::Args),
     Completions(completions::Args),
@@ -26,6 +32,9 @@ impl Command {
             Command::Stats(args) => stats::run(args, app),
             Command::Split(args) => split::run(args, app),
             Command::Generate(args) => generate::run(args, app),
+            Command::Mask(args) => mask::run(args, app),
+            Command::Propensity(args) => propensity::run(args, app),
+            Command::Impute(args) => impute::run(args, app),
             Command::Convert(args) => convert::run(args, app),
             Command::List(args) => list::run(args, app),
             Command::Completions(args) => completions::run(args, app),

@@ -16,6 +16,7 @@
 //! Labels only go missing, nothing false is observed. One number a label means that missingness does not depend on the row;
 //! [`Propensity`] is what callers should take, so that propensities that do depend on the row can stand in later.
 
+pub mod bands;
 pub mod checks;
 mod curve;
 pub mod dag;

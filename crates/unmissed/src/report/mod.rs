@@ -5,6 +5,7 @@
 //! them computes anything. Curves go into a [`plot::Chart`], which becomes an SVG or a PNG file.
 
 mod cell;
+pub mod charts;
 mod document;
 pub mod plot;
 pub mod renderers;

@@ -92,7 +92,6 @@ impl Generator for Balls {
                 stem: "labels",
                 columns: &["radius", "prior"],
                 rows: balls.iter().map(|ball| vec![ball.radius, prior(ball.radius)]).collect(),
-                constant: None,
             }],
             notes: vec![format!(
                 "labels are complete; a row has {:.2} in expectation",

@@ -169,8 +169,6 @@ pub struct Table {
     pub columns: &'static [&'static str],
     /// The numbers of each label, in the order of labels.
     pub rows: Vec<Vec<f64>>,
-    /// A last text column, the same for every label: its name and its value.
-    pub constant: Option<(&'static str, &'static str)>,
 }
 
 impl Table {
@@ -178,25 +176,20 @@ impl Table {
     ///
     /// ```
     /// use unmissed::data::generators::Table;
-    /// let table = Table { stem: "t", columns: &["propensity"], rows: vec![vec![0.5], vec![1.0]], constant: Some(("source", "true")) };
-    /// assert_eq!(table.to_csv(), "label,propensity,source\n0,0.5,true\n1,1,true\n");
+    /// let table = Table { stem: "t", columns: &["propensity"], rows: vec![vec![0.5], vec![1.0]] };
+    /// assert_eq!(table.to_csv(), "label,propensity\n0,0.5\n1,1\n");
     /// ```
     pub fn to_csv(&self) -> String {
         let mut csv = String::from("label");
-        let last = |csv: &mut String, text: Option<&str>| {
-            text.into_iter().for_each(|text| csv.extend([",", text]));
-            csv.push('\n');
-        };
         self.columns.iter().for_each(|column| csv.extend([",", *column]));
-        last(&mut csv, self.constant.map(|(name, _)| name));
         for (label, numbers) in self.rows.iter().enumerate() {
             // Writing to a string cannot fail.
-            let _ = write!(csv, "{label}");
+            let _ = write!(csv, "\n{label}");
             numbers.iter().for_each(|number| {
                 let _ = write!(csv, ",{number}");
             });
-            last(&mut csv, self.constant.map(|(_, value)| value));
         }
+        csv.push('\n');
         csv
     }
 }

@@ -76,6 +76,17 @@ impl Rates {
     }
 }
 
+impl Rates {
+    /// A common rate as users type it (`16/300`, `0.05`), or the name of a csv `label,rate` with a rate for each label.
+    pub fn read(text: &str, labels: u64) -> Result<Rates> {
+        if !Path::new(text).is_file() {
+            return text.parse();
+        }
+        let table = table_file::read_column(text, "rate", Some(labels))?;
+        Ok(Rates::PerLabel(table))
+    }
+}
+
 impl std::str::FromStr for Rates {
     type Err = Error;
 

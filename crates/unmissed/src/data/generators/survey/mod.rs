@@ -105,17 +105,11 @@ impl Generator for Survey {
         parts.push(("controlled", world.users(controlled_users, CONTROLLED, shown)?));
         parts.push(("controlled_shown", Dataset::new(None, Labels::from_ids(world.items.len() as u64, pattern)?)?));
         let column = |get: fn(&Item) -> Vec<f64>| world.items.iter().map(get).collect();
-        let truth = Some(("source", "true"));
         Ok(Generated {
             parts,
             tables: vec![
-                Table {
-                    stem: "propensities",
-                    columns: &["propensity"],
-                    rows: column(|item| vec![item.propensity]),
-                    constant: truth,
-                },
-                Table { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]), constant: None },
+                Table { stem: "propensities", columns: &["propensity"], rows: column(|item| vec![item.propensity]) },
+                Table { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]) },
             ],
             notes: vec![
                 format!("controlled users were shown {shown_each} of {} items: --rate {shown_each}/{0}", world.items.len()),
@@ -201,7 +195,7 @@ mod tests {
         let stems: Vec<&str> = data.parts.iter().map(|(stem, _)| *stem).collect();
         assert_eq!(stems, ["train", "train_clean", "test", "test_clean", "controlled", "controlled_shown"]);
         assert!(data.part("controlled_shown").unwrap().features().is_none());
-        assert!(data.table("propensities").unwrap().to_csv().starts_with("label,propensity,source\n0,0."));
+        assert!(data.table("propensities").unwrap().to_csv().starts_with("label,propensity\n0,0."));
         let observed = data.part("train").unwrap().clone();
         observed.with_clean(data.part("train_clean").unwrap().labels().clone()).unwrap();
         let message = |name, value| Survey.generate(&settings(&Survey, &[(name, value)]), 0).unwrap_err().to_string();

@@ -1,0 +1,43 @@
+//! `unmissed impute`: add the labels that a hierarchy implies.
+
+use crate::app::{App, Outcome};
+use crate::args::Reading;
+use serde_json::json;
+use std::path::PathBuf;
+use unmissed::cells;
+use unmissed::data::Dataset;
+use unmissed::data::formats::{self, Content};
+use unmissed::propensity::dag::Dag;
+use unmissed::propensity::impute::impute;
+use unmissed::report::{Document, Table};
+
+/// Add the ancestors of observed labels: where a hierarchy tells what is missing, nothing needs to be estimated
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  unmissed impute train.txt --hierarchy hierarchy.tsv -o train_imputed.txt")]
+pub(crate) struct Args {
+    /// Data with observed labels
+    data: PathBuf,
+    /// Lines 'child<TAB>parent' of label ids
+    #[arg(long, value_name = "TSV")]
+    hierarchy: PathBuf,
+    /// The file to write
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let (features, labels) = args.reading.dataset(&args.data, app)?.into_parts();
+    let (imputed, added) = impute(&labels, &Dag::read(&args.hierarchy, labels.cols())?)?;
+    let mut table = Table::new("impute", ["labels", "positives", "a row"]);
+    for (name, labels) in [("observed", &labels), ("with ancestors", &imputed)] {
+        table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
+    }
+    let json = json!({"observed": labels.nnz(), "added": added});
+    let written = formats::write(&Content::Data(Dataset::new(features, imputed)?), &args.output, None)?;
+    for file in &written.files {
+        app.note(&format!("wrote {}", file.display()));
+    }
+    app.emit(&Document::new().table(table).data(json)?)
+}

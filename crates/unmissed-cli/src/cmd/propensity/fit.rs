@@ -1,0 +1,108 @@
+//! `unmissed propensity fit`: curves fitted to what is known about propensities.
+
+use super::deliver::{Values, deliver};
+use super::{Controlled, Output, level};
+use crate::app::{App, Outcome};
+use crate::args::{Reading, Seed};
+use serde_json::json;
+use std::path::PathBuf;
+use unmissed::cells;
+use unmissed::data::LabelStats;
+use unmissed::propensity::fit::{Comparison, Evidence, Loss, Options, compare};
+use unmissed::propensity::{Phi, Propensities, models, table_file};
+use unmissed::report::{Column, Document, Table, charts};
+
+/// Fit curves to a controlled set or to known propensities, and compare them with their default constants
+#[derive(clap::Args)]
+#[command(after_help = "Without --loss the fit is the paper's: least squares on inverse propensities. Every family is searched from
+several starts; the table says how far they agree and when a fit is degenerate.
+
+Examples:
+  unmissed propensity fit power richards --train train.txt --controlled controlled.txt --rate 4/12
+  unmissed propensity fit jpv --train train.txt --propensities known.csv --loss log -o fit.svg")]
+pub(super) struct Args {
+    /// Families of curves: constant, jpv, power, power:relative, richards
+    #[arg(required = true, value_name = "MODEL")]
+    models: Vec<String>,
+    /// The data whose label counts the curves are functions of
+    #[arg(long, value_name = "DATA")]
+    train: PathBuf,
+    #[command(flatten)]
+    controlled: Controlled,
+    /// Known propensities to fit to, as csv
+    #[arg(long, value_name = "CSV", conflicts_with = "controlled", required_unless_present = "controlled")]
+    propensities: Option<PathBuf>,
+    /// What to minimise: squared, log or negative-binomial (the likelihood of a controlled set)
+    #[arg(long, default_value = "squared")]
+    loss: Loss,
+    /// From how many points the search starts
+    #[arg(long, default_value_t = Options::default().starts, value_name = "N")]
+    starts: usize,
+    /// Level of intervals
+    #[arg(long, default_value = "0.95", value_parser = level)]
+    level: f64,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    seed: Seed,
+}
+
+pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let families = args.models.iter().map(|text| models::family(text)).collect::<unmissed::Result<Vec<Phi>>>()?;
+    let defaults = args.models.iter().filter_map(|text| models::parse(text).ok()).collect::<Vec<_>>();
+    let train = args.reading.dataset(&args.train, app)?;
+    let stats = LabelStats::of(train.labels());
+    let mut chart = charts::propensity_chart("Fitted propensities");
+    let evidence = match (args.controlled.direct(&stats, args.level, &args.reading, app)?, &args.propensities) {
+        (Some(direct), _) => {
+            chart = chart.series(charts::direct("controlled set", &direct, &stats));
+            direct.evidence()
+        }
+        (None, Some(path)) => {
+            let known = table_file::read(path, Some(stats.labels()))?;
+            chart = chart.series(charts::labels("known", &known, &stats));
+            Evidence::from_propensities(&known, &stats)?
+        }
+        (None, None) => {
+            return Err(unmissed::Error::value("nothing to fit to").hint("pass --controlled and --rate, or --propensities").into());
+        }
+    };
+    let options = Options { loss: args.loss, starts: args.starts, seed: args.seed.seed };
+    let comparisons = compare(&defaults, &families, &evidence, &options)?;
+    let mut fitted: Vec<Propensities> = Vec::new();
+    for fit in comparisons.iter().filter_map(|comparison| comparison.fit.as_ref()) {
+        chart = chart.series(charts::curve(&fit.spec, &fit.phi, &stats));
+        fitted.push(fit.phi.propensities(&stats)?);
+    }
+    let document = document(&comparisons, &evidence)?;
+    let values: Vec<_> = fitted.iter().map(|p| (p.origin().to_owned(), Values::Full(p))).collect();
+    deliver(app, &args.output, &values, &document, &chart)
+}
+
+fn document(comparisons: &[Comparison], evidence: &Evidence) -> Outcome<Document> {
+    let columns = [
+        Column::new("model"),
+        Column::new("fitted"),
+        Column::new("MSE of 1/p").significant(5),
+        Column::new("starts agree to").significant(3),
+        Column::new("stopped"),
+        Column::new("remarks"),
+    ];
+    let mut table = Table::new("fits", columns);
+    for Comparison { spec, mse, fit } in comparisons {
+        let fit = fit.as_ref();
+        let stop = fit.map(|fit| format!("{:?}", fit.stop).to_lowercase());
+        let remarks = fit.map(|fit| fit.degenerate.join("; ")).unwrap_or_default();
+        table.row(cells![spec.clone(), if fit.is_some() { "yes" } else { "no" }, *mse, fit.map(|fit| fit.spread()), stop, remarks]);
+    }
+    let (labels, zeros, out) = (evidence.len(), evidence.zeros(), evidence.left_out());
+    let document = Document::new().table(table).data(json!({
+        "labels": labels, "labels_without_controlled_positive": zeros, "labels_left_out": out, "models": comparisons,
+    }))?;
+    Ok(document.note(format!(
+        "{labels} labels took part, {zeros} of them without a controlled positive (kept, as q = 0); {out} were never observed. \
+         'starts agree to' is the worst objective over the best one: 1 means that the start did not matter."
+    )))
+}
