@@ -19,6 +19,7 @@
 pub mod checks;
 mod curve;
 pub mod dag;
+mod distinct;
 pub mod estimators;
 pub mod fit;
 pub mod impute;
