@@ -20,6 +20,7 @@ pub mod bands;
 pub mod checks;
 mod curve;
 pub mod dag;
+mod distinct;
 pub mod estimators;
 pub mod fit;
 pub mod impute;

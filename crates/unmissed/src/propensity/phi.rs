@@ -4,8 +4,10 @@ use super::curve::{Curve, Sample};
 use super::{Propensities, Source};
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
-use std::collections::HashMap;
 use std::fmt::Write;
+
+/// Counts below this are remembered with their value.
+const MEMORY: usize = 1 << 22;
 
 /// A propensity curve with known constants.
 ///
@@ -98,15 +100,19 @@ impl Phi {
         let sample = Sample::of(stats);
         self.curve.check(sample)?;
         let counts = stats.dense_counts()?;
-        let mut known = HashMap::new();
-        let mut sources = Vec::with_capacity(counts.len());
-        let mut values = Vec::with_capacity(counts.len());
-        for &count in &counts {
-            let value =
-                *known.entry(count).or_insert_with(|| self.curve.value(&self.theta, sample.at(self.seen(count), self.alpha)));
-            values.push(value);
-            sources.push(Source::Curve);
-        }
+        let at = |count: u64| self.curve.value(&self.theta, sample.at(self.seen(count), self.alpha));
+        // Each distinct count once; the few labels that are beyond the memory cost little.
+        let mut known = vec![f64::NAN; (stats.largest() as usize + 1).min(MEMORY)];
+        let value = |count: &u64| match known.get_mut(*count as usize) {
+            Some(value) if value.is_nan() => {
+                *value = at(*count);
+                *value
+            }
+            Some(value) => *value,
+            None => at(*count),
+        };
+        let values: Vec<f64> = counts.iter().map(value).collect();
+        let sources = vec![Source::Curve; counts.len()];
         let unseen = counts.iter().filter(|count| **count == 0).count();
         let propensities = Propensities::clipping(self.spec(), values, sources)?;
         Ok(match unseen {

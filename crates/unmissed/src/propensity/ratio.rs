@@ -5,10 +5,10 @@
 //! labels that have no l_j.
 
 use crate::error::{Error, Result};
+use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::{BetaBinomial, Evidence, Fit, Options, maximise};
 use crate::propensity::quantiles::{beta_quantile, clopper_pearson};
 use crate::propensity::{Bound, Interval, Phi, Propensities, Sample, Source};
-use rayon::prelude::*;
 
 /// How to turn ratios into propensities.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Ratio {
 }
 
 /// Counts of the ratio of one label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Counts {
     /// Observed positives in training: where on the curve the label is.
     pub(super) count: u64,
@@ -63,7 +63,7 @@ pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Count
     let evidence = Evidence::from_inverse(sample, labels.iter().map(inverse));
     family.curve().check(sample)?;
     let fit = maximise(&likelihood, family, &evidence, &how.options)?;
-    let estimates: Vec<_> = labels.par_iter().with_min_len(256).map(|c| one(c, &fit, how)).collect();
+    let estimates = for_each_distinct(labels, |c| one(&c, &fit, how));
     let values = estimates.iter().map(|e| e.0).collect();
     let propensities = Propensities::clipping(format!("{name}({})", fit.spec), values, estimates.iter().map(|e| e.3).collect())?
         .with_bound(bound)

@@ -28,11 +28,11 @@
 use super::entry;
 use crate::data::{LabelStats, Output};
 use crate::error::{Error, Result};
+use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::Evidence;
 use crate::propensity::quantiles::clopper_pearson;
 use crate::propensity::table_file::{self, Cells};
 use crate::propensity::{Interval, Sample, Source};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::path::Path;
 
@@ -135,8 +135,9 @@ pub fn direct(train: &LabelStats, controlled: &LabelStats, rates: &Rates, level:
     let (counts, positives) = (train.dense_counts()?, controlled.dense_counts()?);
     let share = controlled.rows() as f64 / train.rows() as f64;
     let exposure = |label: usize| share * rates.get(label) * counts[label] as f64;
-    let interval = |label: usize| {
-        let rho = clopper_pearson(positives[label], positives[label] + counts[label], level);
+    let pairs: Vec<(u64, u64)> = positives.iter().copied().zip(counts.iter().copied()).collect();
+    let binomial = for_each_distinct(&pairs, |(v, count)| clopper_pearson(v, v + count, level));
+    let interval = |(label, rho): (usize, &Interval)| {
         let inverse = |rho: f64| rho / (1.0 - rho) / (share * rates.get(label));
         Interval { low: (1.0 / inverse(rho.high)).min(1.0), high: (1.0 / inverse(rho.low)).min(1.0) }
     };
@@ -145,7 +146,7 @@ pub fn direct(train: &LabelStats, controlled: &LabelStats, rates: &Rates, level:
         largest: train.largest() as f64,
         controlled_rows: controlled.rows(),
         exposures: (0..counts.len()).map(exposure).collect(),
-        intervals: (0..counts.len()).into_par_iter().map(interval).collect(),
+        intervals: binomial.iter().enumerate().map(interval).collect(),
         counts,
         positives,
     })

@@ -10,6 +10,15 @@
 //! no scatter can be seen (kappa goes to infinity) and the curve is the answer. A label that was never observed has no
 //! exposure: it takes no part in the likelihood and gets the curve at half a positive.
 //!
+//! On simulated counts (`examples/shrunken_simulation.rs`; 300 labels, 9 000 training rows, 20 seeds), mean squared error of ln q;
+//! labels without a controlled positive count with q = 1 in `direct`:
+//!
+//! | controlled rows | direct | curve, least squares | curve, likelihood | shrunken | labels without a controlled positive |
+//! |---|---|---|---|---|---|
+//! | 125 | 1.850 | 0.445 | 0.224 | 0.222 | 202.8 |
+//! | 1 250 | 0.638 | 0.236 | 0.120 | 0.090 | 43.9 |
+//! | 12 500 | 0.083 | 0.137 | 0.120 | 0.043 | 0.2 |
+//!
 //! # Reference
 //! Ours; the Gamma-Poisson shrinkage is Robbins 1956, and Efron and Morris 1973. With kappa = 2, phi = 1/2, v = 6 and E = 1
 //! the posterior mean is (2 + 6) / (1 + 1) = 4:
@@ -23,10 +32,10 @@
 
 use super::{Direct, entry};
 use crate::error::Result;
+use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::{Fit, Loss, Options, fit};
 use crate::propensity::quantiles::gamma_quantile;
 use crate::propensity::{Interval, Phi, Propensities, Source};
-use rayon::prelude::*;
 use serde::Serialize;
 
 entry!("shrunken", "the direct estimate, pulled towards a fitted curve as far as the controlled data are thin", Exact);
@@ -52,6 +61,7 @@ pub fn posterior(kappa: Option<f64>, phi: f64, v: u64, exposure: f64) -> (f64, f
 }
 
 /// One label's estimate.
+#[derive(Clone)]
 struct Estimate {
     p: f64,
     interval: Option<Interval>,
@@ -63,8 +73,9 @@ struct Estimate {
 pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) -> Result<Shrunken> {
     let options = Options { loss: Loss::NegativeBinomial, ..options.clone() };
     let fit = fit(family, &direct.evidence(), &options)?;
-    let estimates: Vec<Estimate> =
-        (0..direct.len()).into_par_iter().with_min_len(256).map(|label| estimate(direct, &fit, label, level)).collect();
+    let keys: Vec<_> =
+        (0..direct.len()).map(|label| (direct.count(label), direct.positives(label), direct.exposure(label).to_bits())).collect();
+    let estimates = for_each_distinct(&keys, |(count, v, exposure)| estimate(&fit, count, v, f64::from_bits(exposure), level));
     let values = estimates.iter().map(|e| e.p).collect();
     let sources = estimates.iter().map(|e| e.source).collect();
     let mut propensities = Propensities::clipping(format!("shrunken({})", fit.spec), values, sources)?
@@ -83,8 +94,7 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) ->
     Ok(Shrunken { propensities, fit })
 }
 
-fn estimate(direct: &Direct, fit: &Fit, label: usize, level: f64) -> Estimate {
-    let count = direct.count(label);
+fn estimate(fit: &Fit, count: u64, v: u64, exposure: f64, level: f64) -> Estimate {
     let place = fit.phi.seen(count);
     let (phi, curve_variance) = (fit.at(place), fit.inverse_variance(place));
     let tail = (1.0 - level) / 2.0;
@@ -97,14 +107,13 @@ fn estimate(direct: &Direct, fit: &Fit, label: usize, level: f64) -> Estimate {
         let interval = half.is_finite().then(|| Interval { low: phi * (-half).exp(), high: (phi * half.exp()).min(1.0) });
         return Estimate { p: phi, interval, variance, source: Source::Curve };
     }
-    let v = direct.positives(label);
-    let (mean, variance) = posterior(fit.kappa, phi, v, direct.exposure(label));
+    let (mean, variance) = posterior(fit.kappa, phi, v, exposure);
     let shape = mean * mean / variance;
     let quantile = |probability| gamma_quantile(shape, probability) * variance / mean;
     let end = |q: f64| (1.0 / q).clamp(0.0, 1.0);
     let interval = Interval { low: end(quantile(1.0 - tail)), high: end(quantile(tail)) };
     // What the curve's own error leaves after shrinking: the weight of the curve, squared.
-    let weight = mean / (1.0 / phi) * (fit.kappa.unwrap_or(0.0) * phi / (fit.kappa.unwrap_or(0.0) * phi + direct.exposure(label)));
+    let weight = mean / (1.0 / phi) * (fit.kappa.unwrap_or(0.0) * phi / (fit.kappa.unwrap_or(0.0) * phi + exposure));
     let from_curve = curve_variance.map_or(0.0, |v| v * weight * weight);
     Estimate { p: 1.0 / mean, interval: Some(interval), variance: variance + from_curve, source: Source::Estimated }
 }
