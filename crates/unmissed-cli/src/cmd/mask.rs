@@ -16,8 +16,8 @@ use unmissed::report::{Document, Table};
 the masked data, are the right ones for every later step.
 
 Examples:
-  unmissed mask train.txt --propensity power --seed 1 -o train_biased.txt
-  unmissed mask test.txt --propensity table:train_biased.txt.propensities.csv --seed 2 -o test_biased.txt")]
+  unmissed mask train.txt --propensity power --seed 1 -o biased.txt
+  unmissed mask test.txt --propensity table:biased.txt.propensities.csv --seed 2 -o test_biased.txt")]
 pub(crate) struct Args {
     /// Data with complete labels
     data: PathBuf,

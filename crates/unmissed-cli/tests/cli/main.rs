@@ -6,4 +6,5 @@ mod bad_input;
 mod commands;
 mod help;
 mod manners;
+mod propensity;
 mod workdir;

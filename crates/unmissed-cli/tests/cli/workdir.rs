@@ -19,10 +19,17 @@ impl Workdir {
         Workdir { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A folder with `train.txt`, `test.txt` and ratings, as the examples in the help use them.
+    /// A folder with the files that the examples in the help use.
     pub fn with_data() -> Workdir {
         let dir = Workdir::new();
         dir.run("generate balls -o . --labels 12 --dim 3 --radius 0.3,0.7 --train-rows 300 --test-rows 100 --seed 1").ok();
+        std::fs::rename(dir.path("train.txt"), dir.path("train_late.txt")).unwrap();
+        dir.run("mask train_late.txt --propensity power:gamma=0.5 -o train.txt").ok();
+        std::fs::rename(dir.path("train.txt.propensities.csv"), dir.path("known.csv")).unwrap();
+        dir.write("controlled.txt", controlled(&dir.read("test.txt")).as_bytes());
+        dir.write("hierarchy.tsv", (1..12).map(|label| format!("{label}\t{}\n", label / 3)).collect::<String>().as_bytes());
+        dir.write("bought.tsv", (0..12).map(|label| format!("{label}\t{}\n", (label + 1) % 12)).collect::<String>().as_bytes());
+        dir.write("viewed.tsv", (0..36).map(|i| format!("{}\t{}\n", i % 12, i * 7)).collect::<String>().as_bytes());
         let rating = |user: u32, item: u32, factor: u32| format!("{user},{item},{}\n", (user * factor + item * item) % 5 + 1);
         let ratings = (0..30).flat_map(|user| (0..12).map(move |item| rating(user, item, 7))).collect::<String>();
         let random = (20..30).flat_map(|user| (0..4).map(move |i| rating(user, (user + 3 * i) % 12, 3))).collect::<String>();
@@ -108,4 +115,17 @@ impl Finished {
         assert!(!message.contains('\n'), "{message}");
         message
     }
+}
+
+/// Each row of a data set was shown every third label, counted from its own number: 4 of 12.
+fn controlled(text: &str) -> String {
+    let mut lines = text.lines();
+    let mut controlled = format!("{}\n", lines.next().unwrap());
+    for (row, line) in lines.enumerate() {
+        let (labels, features) = line.split_once(' ').unwrap();
+        let shown = |label: &&str| label.parse::<usize>().is_ok_and(|label| (row + label) % 3 == 0);
+        let kept: Vec<&str> = labels.split(',').filter(shown).collect();
+        controlled.push_str(&format!("{} {features}\n", kept.join(",")));
+    }
+    controlled
 }

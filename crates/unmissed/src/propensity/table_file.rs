@@ -30,8 +30,19 @@ pub fn read(path: impl AsRef<Path>, labels: Option<u64>) -> Result<Propensities>
     let text = std::str::from_utf8(bytes.as_ref())
         .map_err(|cause| located(Error::format(format!("not a text file ({cause})")).expected("a csv of propensities")))?;
     let first = text.lines().next().unwrap_or("").trim();
-    let rows = if first.parse::<f64>().is_ok() { inverse_lines(text) } else { csv_rows(text) }.map_err(located)?;
+    let rows = if first.parse::<f64>().is_ok() { inverse_lines(text) } else { csv_rows(text, "propensity") }.map_err(located)?;
     collect(path, rows, labels).map_err(located)
+}
+
+/// Reads a csv `label,NAME` of other numbers in (0, 1] that labels have, such as the rates of a controlled set.
+pub fn read_column(path: impl AsRef<Path>, name: &str, labels: Option<u64>) -> Result<Vec<f64>> {
+    let path = path.as_ref();
+    let located = |error: Error| error.in_file(path);
+    let bytes = data::Source::open(path, true)?.into_bytes()?;
+    let text = std::str::from_utf8(bytes.as_ref())
+        .map_err(|cause| located(Error::format(format!("not a text file ({cause})")).expected(format!("a csv 'label,{name}'"))))?;
+    let rows = csv_rows(text, name).map_err(located)?;
+    Ok(collect(path, rows, labels).map_err(located)?.values().to_vec())
 }
 
 /// One line of a file.
@@ -63,7 +74,7 @@ fn inverse_lines(text: &str) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn csv_rows(text: &str) -> Result<Vec<Row>> {
+fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})"));
     let header = reader.headers().map_err(broken)?.clone();
@@ -71,25 +82,30 @@ fn csv_rows(text: &str) -> Result<Vec<Row>> {
     let required = |name: &str| {
         column(name).ok_or_else(|| {
             Error::format(format!("no column '{name}'"))
-                .expected("a header 'label,propensity' (low, high and source may follow), or one inverse propensity a line")
+                .expected(match value {
+                    "propensity" => {
+                        "a header 'label,propensity' (low, high and source may follow), or one inverse propensity a line".to_owned()
+                    }
+                    _ => format!("a header 'label,{value}'"),
+                })
                 .found(shown(text.lines().next().unwrap_or("").as_bytes()))
                 .at(1)
         })
     };
-    let (label, propensity) = (required("label")?, required("propensity")?);
+    let (label, propensity) = (required("label")?, required(value)?);
     let (low, high, source) = (column("low"), column("high"), column("source"));
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(broken)?;
         let line = record.position().map_or(0, csv::Position::line);
         let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("");
-        let row = read_row(cell(Some(label)), cell(Some(propensity)), cell(low), cell(high), cell(source));
+        let row = read_row(value, cell(Some(label)), cell(Some(propensity)), cell(low), cell(high), cell(source));
         rows.push(Row { line, ..row.map_err(|error| error.at(line))? });
     }
     Ok(rows)
 }
 
-fn read_row(label: &str, propensity: &str, low: &str, high: &str, source: &str) -> Result<Row> {
+fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, source: &str) -> Result<Row> {
     let number = |what: &str, cell: &str, zero: bool| match cell.parse::<f64>() {
         Ok(number) if number <= 1.0 && (number > 0.0 || (zero && number == 0.0)) => Ok(number),
         _ => Err(Error::format(format!("{what} of label {label} is out of range"))
@@ -100,7 +116,7 @@ fn read_row(label: &str, propensity: &str, low: &str, high: &str, source: &str) 
         Error::format("cannot read a label").expected("a whole number, counted from 0").found(shown(label.as_bytes()))
     })?;
     if propensity.is_empty() {
-        return Err(Error::format(format!("label {label} has no propensity"))
+        return Err(Error::format(format!("label {label} has no {value}"))
             .expected("a number in (0, 1] for every label")
             .hint("'direct' leaves labels empty that have no controlled positive: estimate 'shrunken', which fills them"));
     }
@@ -122,7 +138,7 @@ fn read_row(label: &str, propensity: &str, low: &str, high: &str, source: &str) 
     Ok(Row {
         line: 0,
         label: id,
-        propensity: number("the propensity", propensity, false)?,
+        propensity: number(&format!("the {value}"), propensity, false)?,
         interval,
         source: known.unwrap_or_default(),
     })

@@ -7,12 +7,12 @@ use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed};
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use unmissed::cells;
 use unmissed::data::LabelStats;
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::hierarchy::{self, Variant};
-use unmissed::propensity::estimators::{relation, shrunken, timelapse};
+use unmissed::propensity::estimators::{Direct, relation, shrunken, timelapse};
 use unmissed::propensity::fit::{Fit, Options};
 use unmissed::propensity::pairs::{Columns, read_pairs};
 use unmissed::propensity::{Propensities, Ratio, Source, models};
@@ -34,7 +34,8 @@ pub(super) struct Args {
 #[derive(clap::Subcommand)]
 enum Estimator {
     /// From a bias-controlled set, label by label; labels without a controlled positive stay empty
-    Direct(FromControlled),
+    #[command(name = "direct")]
+    FromDirect(FromControlled),
     /// The direct estimate, pulled towards a fitted curve as far as the controlled data are thin
     Shrunken(FromControlled),
     /// From two snapshots of the same rows (an upper bound)
@@ -71,7 +72,7 @@ impl Common {
         Ok(Ratio { family: models::family(&self.curve)?, shrink, level: self.level, options: self.options() })
     }
 
-    fn stats(&self, path: &PathBuf, app: &App) -> Outcome<LabelStats> {
+    fn stats(&self, path: &Path, app: &App) -> Outcome<LabelStats> {
         Ok(LabelStats::of(self.reading.dataset(path, app)?.labels()))
     }
 }
@@ -140,7 +141,7 @@ struct Relation {
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     match &args.estimator {
-        Estimator::Direct(args) => run_direct(args, app),
+        Estimator::FromDirect(args) => run_direct(args, app),
         Estimator::Shrunken(args) => run_shrunken(args, app),
         Estimator::Timelapse(args) => {
             let earlier = args.common.reading.dataset(&args.earlier, app)?;
@@ -196,10 +197,27 @@ fn run_direct(args: &FromControlled, app: &App) -> Outcome<()> {
     }
     let document = Document::new()
         .table(table)
-        .note(format!("Mean propensity of the labels with an estimate: {mean:.4}. The others stay empty; 'shrunken' has a value for all."))
-        .data(json!({"direct": direct}))?;
+        .note(format!(
+            "Mean propensity of the labels with an estimate: {mean:.4}. The others stay empty; 'shrunken' has a value for all."
+        ))
+        .data(json!({
+            "without_controlled_positive": direct.without_controlled_positive(), "never_observed": direct.never_observed(),
+            "clipped": direct.clipped(), "labels": label_rows(&direct),
+        }))?;
     let chart = charts::propensity_chart("Direct estimate").series(charts::direct("direct", &direct, &stats));
     deliver(app, &args.common.output, &[("direct".to_owned(), Values::Direct(&direct))], &document, &chart)
+}
+
+/// What the controlled set says about each label.
+fn label_rows(direct: &Direct) -> Vec<serde_json::Value> {
+    let row = |label: usize| {
+        json!({
+            "label": label, "observed": direct.count(label), "controlled": direct.positives(label),
+            "propensity": direct.propensity(label), "inverse": direct.inverse(label),
+            "low": direct.interval(label).map(|i| i.low), "high": direct.interval(label).map(|i| i.high),
+        })
+    };
+    (0..direct.len()).map(row).collect()
 }
 
 fn run_shrunken(args: &FromControlled, app: &App) -> Outcome<()> {

@@ -14,12 +14,14 @@ use unmissed::report::{Column, Document, Table, charts};
 
 /// Fit curves to a controlled set or to known propensities, and compare them with their default constants
 #[derive(clap::Args)]
-#[command(after_help = "Without --loss the fit is the paper's: least squares on inverse propensities. Every family is searched from
+#[command(
+    after_help = "Without --loss the fit is the paper's: least squares on inverse propensities. Every family is searched from
 several starts; the table says how far they agree and when a fit is degenerate.
 
 Examples:
   unmissed propensity fit power richards --train train.txt --controlled controlled.txt --rate 4/12
-  unmissed propensity fit jpv --train train.txt --propensities known.csv --loss log -o fit.svg")]
+  unmissed propensity fit jpv --train train.txt --propensities known.csv --loss log -o fit.svg"
+)]
 pub(super) struct Args {
     /// Families of curves: constant, jpv, power, power:relative, richards
     #[arg(required = true, value_name = "MODEL")]
