@@ -64,13 +64,29 @@ impl Phi {
         Phi { theta, ..self.clone() }
     }
 
-    /// The canonical spec string: every constant written out.
+    /// The canonical spec string: every constant written out, with the digits that bring it back.
     pub fn spec(&self) -> String {
+        self.written(|value| format!("{value:?}"))
+    }
+
+    /// The spec string for people: constants with four significant digits.
+    ///
+    /// ```
+    /// use unmissed::propensity::models;
+    /// let model = models::parse("power:beta=1.3339351098466912,gamma=0.03412654615367992")?;
+    /// assert_eq!(model.curve().map(|phi| phi.short()), Some("power:beta=1.334,gamma=0.03413".to_owned()));
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn short(&self) -> String {
+        // Four digits in scientific notation, read back and written as briefly as possible.
+        self.written(|value| format!("{value:.3e}").parse::<f64>().map_or_else(|_| value.to_string(), |value| format!("{value:?}")))
+    }
+
+    fn written(&self, digits: impl Fn(f64) -> String) -> String {
         let mut text = self.curve.name().to_owned();
         let mut separator = if text.contains(':') { ',' } else { ':' };
         let mut put = |key: &str, value: f64| {
-            // The shortest digits that bring the number back, with an exponent where it is very small or large.
-            let digits = format!("{value:?}");
+            let digits = digits(value);
             // Writing to a string cannot fail.
             let _ = write!(text, "{separator}{key}={}", digits.strip_suffix(".0").unwrap_or(&digits));
             separator = ',';

@@ -65,10 +65,11 @@ pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Count
     let fit = maximise(&likelihood, family, &evidence, &how.options)?;
     let estimates = for_each_distinct(labels, |c| one(&c, &fit, how));
     let values = estimates.iter().map(|e| e.0).collect();
-    let propensities = Propensities::clipping(format!("{name}({})", fit.spec), values, estimates.iter().map(|e| e.3).collect())?
-        .with_bound(bound)
-        .with_intervals(estimates.iter().map(|e| e.1).collect())?
-        .with_inverse_variances(estimates.iter().map(|e| e.2).collect())?;
+    let propensities =
+        Propensities::clipping(format!("{name}({})", fit.phi.short()), values, estimates.iter().map(|e| e.3).collect())?
+            .with_bound(bound)
+            .with_intervals(estimates.iter().map(|e| e.1).collect())?
+            .with_inverse_variances(estimates.iter().map(|e| e.2).collect())?;
     let filled = propensities.from_source(Source::Curve);
     let propensities = match bound {
         Bound::Exact => propensities,

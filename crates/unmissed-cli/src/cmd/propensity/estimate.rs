@@ -22,8 +22,8 @@ use unmissed::report::{Document, Table, charts};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   unmissed propensity estimate direct --train train.txt --controlled controlled.txt --rate 4/12
-  unmissed propensity estimate shrunken --train train.txt --controlled controlled.txt --rate 4/12 -o p.csv
-  unmissed propensity estimate timelapse --earlier train.txt --later train_late.txt --shrink -o p.svg
+  unmissed propensity estimate shrunken --train train.txt --controlled controlled.txt --rate 4/12
+  unmissed propensity estimate timelapse --earlier train.txt --later train_late.txt -o p.svg
   unmissed propensity estimate hierarchy --train train.txt --hierarchy hierarchy.tsv
   unmissed propensity estimate relation --train train.txt --bought bought.tsv --viewed viewed.tsv")]
 pub(super) struct Args {
@@ -251,6 +251,6 @@ fn finish(
     let document = notes.into_iter().chain(propensities.notes().iter().cloned()).fold(document, Document::note);
     let chart = charts::propensity_chart("Estimated propensities")
         .series(charts::labels(propensities.origin(), propensities, stats))
-        .series(charts::curve(&fit.spec, &fit.phi, stats));
+        .series(charts::curve(&fit.phi.short(), &fit.phi, stats));
     deliver(app, &common.output, &[(propensities.origin().to_owned(), Values::Full(propensities))], &document, &chart)
 }

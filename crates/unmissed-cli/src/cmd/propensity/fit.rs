@@ -53,7 +53,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let families = args.models.iter().map(|text| models::family(text)).collect::<unmissed::Result<Vec<Phi>>>()?;
-    let defaults = args.models.iter().filter_map(|text| models::parse(text).ok()).collect::<Vec<_>>();
+    let mut defaults = args.models.iter().filter_map(|text| models::parse(text).ok()).collect::<Vec<_>>();
+    defaults.dedup_by_key(|model| model.spec());
     let train = args.reading.dataset(&args.train, app)?;
     let stats = LabelStats::of(train.labels());
     let mut chart = charts::propensity_chart("Fitted propensities");
@@ -75,7 +76,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let comparisons = compare(&defaults, &families, &evidence, &options)?;
     let mut fitted: Vec<Propensities> = Vec::new();
     for fit in comparisons.iter().filter_map(|comparison| comparison.fit.as_ref()) {
-        chart = chart.series(charts::curve(&fit.spec, &fit.phi, &stats));
+        chart = chart.series(charts::curve(&fit.phi.short(), &fit.phi, &stats));
         fitted.push(fit.phi.propensities(&stats)?);
     }
     let document = document(&comparisons, &evidence)?;
@@ -97,7 +98,8 @@ fn document(comparisons: &[Comparison], evidence: &Evidence) -> Outcome<Document
         let fit = fit.as_ref();
         let stop = fit.map(|fit| format!("{:?}", fit.stop).to_lowercase());
         let remarks = fit.map(|fit| fit.degenerate.join("; ")).unwrap_or_default();
-        table.row(cells![spec.clone(), if fit.is_some() { "yes" } else { "no" }, *mse, fit.map(|fit| fit.spread()), stop, remarks]);
+        let name = fit.map_or_else(|| spec.clone(), |fit| fit.phi.short());
+        table.row(cells![name, if fit.is_some() { "yes" } else { "no" }, *mse, fit.map(|fit| fit.spread()), stop, remarks]);
     }
     let (labels, zeros, out) = (evidence.len(), evidence.zeros(), evidence.left_out());
     let document = Document::new().table(table).data(json!({

@@ -15,7 +15,7 @@ use unmissed::propensity::estimators::{Direct, Rates, direct::direct};
 #[command(after_help = "Examples:
   unmissed propensity show jpv power --train train.txt
   unmissed propensity fit power richards --train train.txt --controlled controlled.txt --rate 4/12
-  unmissed propensity estimate shrunken --train train.txt --controlled controlled.txt --rate 4/12 -o p.csv")]
+  unmissed propensity estimate shrunken --train train.txt --controlled controlled.txt --rate 4/12")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -78,7 +78,7 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) ->
     let estimates = for_each_distinct(&keys, |(count, v, exposure)| estimate(&fit, count, v, f64::from_bits(exposure), level));
     let values = estimates.iter().map(|e| e.p).collect();
     let sources = estimates.iter().map(|e| e.source).collect();
-    let mut propensities = Propensities::clipping(format!("shrunken({})", fit.spec), values, sources)?
+    let mut propensities = Propensities::clipping(format!("shrunken({})", fit.phi.short()), values, sources)?
         .with_intervals(estimates.iter().map(|e| e.interval).collect())?
         .with_inverse_variances(estimates.iter().map(|e| e.variance).collect())?;
     if fit.kappa.is_none() {
