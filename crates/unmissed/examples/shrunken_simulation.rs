@@ -1,23 +1,22 @@
 //! How good `shrunken` is beside `direct` and a fitted curve, when the truth is known.
 //!
-//! 300 labels whose true inverse propensities scatter around a power of the observed prior; 9 000 training rows; controlled
-//! sets of three sizes, in which each row is shown 16 of the 300 labels. The table has the mean over 20 seeds of the mean
-//! squared error of ln q over labels that were observed; `direct` takes q = 1 for labels without a controlled positive.
+//! The survey generator: 300 items whose true propensities scatter around a power of their prior, 9 000 training users, and
+//! controlled sets of three sizes, in which each user is shown 16 of the 300 items. The table has the mean over 20 seeds of
+//! the mean squared error of ln q over items that were observed; `direct` takes q = 1 for items without a controlled positive.
 //!
 //! `cargo run --release -p unmissed --example shrunken_simulation`
 
 #![allow(clippy::print_stdout)]
 
-use rand_distr::{Binomial, Distribution, StandardNormal};
 use unmissed::data::LabelStats;
+use unmissed::data::generators::{GENERATORS, Settings};
 use unmissed::propensity::estimators::{Rates, direct::direct, shrunken::shrunken};
 use unmissed::propensity::fit::{Loss, Options, fit};
 use unmissed::propensity::models::family;
-use unmissed::rng::{Purpose, stream};
 
 const LABELS: u64 = 300;
 const TRAIN: u64 = 9_000;
-const RATE: f64 = 16.0 / 300.0;
+const SHOWN: u64 = 16;
 
 /// Rows of the controlled sets.
 pub const SIZES: [u64; 3] = [125, 1_250, 12_500];
@@ -39,23 +38,23 @@ pub struct Errors {
     pub without: usize,
 }
 
-/// Draws counts, estimates, and compares with the truth.
+/// Generates a survey, estimates, and compares with the truth.
 pub fn repetition(seed: u64, controlled_rows: u64) -> unmissed::Result<Errors> {
-    let (mut inverse, mut counts, mut positives) = (Vec::new(), Vec::new(), Vec::new());
-    for label in 0..LABELS {
-        let mut rng = stream(seed, Purpose::GenerateLabels, label);
-        let place: f64 = (label as f64 + 0.5) / LABELS as f64;
-        let prior = 1e-3 * 200f64.powf(place);
-        let noise: f64 = StandardNormal.sample(&mut rng);
-        let q = ((prior / 0.25f64).powf(-0.4) * (0.35 * noise).exp()).clamp(1.0, 1.0 / prior);
-        let draw = |rows: u64, p: f64, rng: &mut _| Binomial::new(rows, p).map(|binomial| binomial.sample(rng)).unwrap_or(0);
-        counts.push(draw(TRAIN, prior, &mut rng));
-        positives.push(draw(controlled_rows, RATE * prior * q, &mut rng));
-        inverse.push(q);
+    let generator = unmissed::spec::find(GENERATORS, "generator", "survey")?;
+    let mut settings = Settings::of(generator);
+    for (name, value) in
+        [("users", TRAIN), ("test-users", 1), ("items", LABELS), ("shown", SHOWN), ("controlled-users", controlled_rows)]
+    {
+        settings.set(name, value.to_string())?;
     }
-    let train = LabelStats::from_counts(TRAIN, &counts)?;
-    let controlled = LabelStats::from_counts(controlled_rows, &positives)?;
-    let direct = direct(&train, &controlled, &Rates::Common(RATE), 0.95)?;
+    let survey = generator.generate(&settings, seed)?;
+    let stats = |stem| survey.part(stem).map(|part| LabelStats::of(part.labels()));
+    let truth = survey.table("propensities").map(|table| table.rows.iter().map(|row| 1.0 / row[0]).collect::<Vec<f64>>());
+    let (Some(train), Some(controlled), Some(inverse)) = (stats("train"), stats("controlled"), truth) else {
+        return Err(unmissed::Error::value("a survey has a training part, a controlled part and propensities"));
+    };
+    let counts = train.dense_counts()?;
+    let direct = direct(&train, &controlled, &Rates::Common(SHOWN as f64 / LABELS as f64), 0.95)?;
     let power = family("power")?;
     let curve = fit(&power, &direct.evidence(), &Options::default())?;
     let likelihood = fit(&power, &direct.evidence(), &Options { loss: Loss::NegativeBinomial, ..Options::default() })?;

@@ -9,9 +9,9 @@ use crate::propensity::{Phi, Propensities, Sample};
 const CURVE: usize = 200;
 const LABELS: usize = 800;
 
-/// A chart of propensities (0 to 1) against how often a label is observed.
+/// A chart of propensities (from 0 up) against how often a label is observed.
 pub fn propensity_chart(title: &str) -> Chart {
-    Chart::new(title).x("rows with the label in training", Scale::Log).y("propensity", Scale::Linear).y_covers(0.0, 1.0)
+    Chart::new(title).x("rows with the label in training", Scale::Log).y("propensity", Scale::Linear).y_covers(0.0, 0.1)
 }
 
 /// A model as a curve over the counts that occur.

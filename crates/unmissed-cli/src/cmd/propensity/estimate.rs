@@ -16,6 +16,7 @@ use unmissed::propensity::estimators::{Direct, relation, shrunken, timelapse};
 use unmissed::propensity::fit::{Fit, Options};
 use unmissed::propensity::pairs::{Columns, read_pairs};
 use unmissed::propensity::{Propensities, Ratio, Source, models};
+use unmissed::report::plot::Chart;
 use unmissed::report::{Document, Table, charts};
 
 /// Estimate propensities from a controlled set, a later snapshot, a hierarchy or a relation of labels
@@ -147,7 +148,15 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             let earlier = args.common.reading.dataset(&args.earlier, app)?;
             let later = args.common.reading.dataset(&args.later, app)?;
             let found = timelapse::timelapse(earlier.labels(), later.labels(), &args.common.ratio(args.shrink)?)?;
-            finish(app, &args.common, &LabelStats::of(earlier.labels()), &found.propensities, &found.fit, &found, Vec::new())
+            finish(
+                app,
+                &args.common,
+                &LabelStats::of(earlier.labels()),
+                (&found.propensities, &found.fit),
+                &found,
+                Vec::new(),
+                empty_chart(),
+            )
         }
         Estimator::Hierarchy(args) => {
             let train = args.common.reading.dataset(&args.train, app)?;
@@ -162,7 +171,15 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
                 found.passing,
                 args.threshold
             );
-            finish(app, &args.common, &LabelStats::of(train.labels()), &found.propensities, &found.fit, &found, vec![note])
+            finish(
+                app,
+                &args.common,
+                &LabelStats::of(train.labels()),
+                (&found.propensities, &found.fit),
+                &found,
+                vec![note],
+                empty_chart(),
+            )
         }
         Estimator::Relation(args) => {
             let train = args.common.reading.dataset(&args.train, app)?;
@@ -171,7 +188,15 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             let viewed = read_pairs(&args.viewed, Columns { names: ("item", "row"), bounds: (labels, rows) })?;
             let found = relation::relation(train.labels(), bought, viewed, &args.common.ratio(false)?)?;
             let note = format!("{} of {labels} labels are related to a row.", found.related_labels);
-            finish(app, &args.common, &LabelStats::of(train.labels()), &found.propensities, &found.fit, &found, vec![note])
+            finish(
+                app,
+                &args.common,
+                &LabelStats::of(train.labels()),
+                (&found.propensities, &found.fit),
+                &found,
+                vec![note],
+                empty_chart(),
+            )
         }
     }
 }
@@ -230,7 +255,12 @@ fn run_shrunken(args: &FromControlled, app: &App) -> Outcome<()> {
         None => "No scatter around the curve is visible.".to_owned(),
     };
     let alone = format!("{} labels have no controlled positive.", direct.without_controlled_positive());
-    finish(app, &args.common, &stats, &found.propensities, &found.fit, &found, vec![scatter, alone])
+    let chart = empty_chart().series(charts::direct("direct", &direct, &stats));
+    finish(app, &args.common, &stats, (&found.propensities, &found.fit), &found, vec![scatter, alone], chart)
+}
+
+fn empty_chart() -> Chart {
+    charts::propensity_chart("Estimated propensities")
 }
 
 /// Tables, notes, csv and plot of an estimate for all labels.
@@ -238,10 +268,10 @@ fn finish(
     app: &App,
     common: &Common,
     stats: &LabelStats,
-    propensities: &Propensities,
-    fit: &Fit,
+    (propensities, fit): (&Propensities, &Fit),
     whole: &impl Serialize,
     notes: Vec<String>,
+    chart: Chart,
 ) -> Outcome<()> {
     let mut sources = Table::new("sources", ["source", "labels"]).titled("Where the values come from");
     for source in [Source::Estimated, Source::Curve, Source::Clipped] {
@@ -249,8 +279,10 @@ fn finish(
     }
     let document = Document::new().table(band_table(std::slice::from_ref(propensities), stats)?).table(sources).data(whole)?;
     let document = notes.into_iter().chain(propensities.notes().iter().cloned()).fold(document, Document::note);
-    let chart = charts::propensity_chart("Estimated propensities")
-        .series(charts::labels(propensities.origin(), propensities, stats))
-        .series(charts::curve(&fit.phi.short(), &fit.phi, stats));
+    let chart = chart.series(charts::labels(propensities.origin(), propensities, stats)).series(charts::curve(
+        &fit.phi.short(),
+        &fit.phi,
+        stats,
+    ));
     deliver(app, &common.output, &[(propensities.origin().to_owned(), Values::Full(propensities))], &document, &chart)
 }
