@@ -45,6 +45,37 @@ pub fn read_column(path: impl AsRef<Path>, name: &str, labels: Option<u64>) -> R
     Ok(collect(path, rows, labels).map_err(located)?.values().to_vec())
 }
 
+/// Reads a csv `label,NAME` of texts: line, label and text of each. Labels lie below `labels` and stand once.
+pub fn read_cells(path: impl AsRef<Path>, name: &str, labels: u64) -> Result<Vec<(u64, u32, String)>> {
+    let path = path.as_ref();
+    let bytes = data::Source::open(path, true)?.into_bytes()?;
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(bytes.as_ref());
+    let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})")).in_file(path);
+    let header = reader.headers().map_err(broken)?.clone();
+    let column = |wanted: &str| {
+        header.iter().position(|field| field == wanted).ok_or_else(|| {
+            Error::format(format!("no column '{wanted}'")).expected(format!("a header 'label,{name}'")).at(1).in_file(path)
+        })
+    };
+    let (label, value) = (column("label")?, column(name)?);
+    let mut seen = std::collections::HashSet::new();
+    let mut cells = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(broken)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let text = record.get(label).unwrap_or("");
+        let id = text.parse::<u32>().ok().filter(|id| u64::from(*id) < labels).ok_or_else(|| {
+            let expected = format!("a whole number below {labels}");
+            Error::format("cannot read a label").expected(expected).found(shown(text.as_bytes())).at(line).in_file(path)
+        })?;
+        if !seen.insert(id) {
+            return Err(Error::format(format!("label {id} stands twice")).expected("each label once").at(line).in_file(path));
+        }
+        cells.push((line, id, record.get(value).unwrap_or("").to_owned()));
+    }
+    Ok(cells)
+}
+
 /// One line of a file.
 struct Row {
     line: u64,

@@ -26,6 +26,8 @@ pub struct Document {
     pub notes: Vec<String>,
     /// The whole result for machines. When it is null, json has the tables instead.
     pub data: serde_json::Value,
+    /// What csv has instead of the tables, when those are arranged for people.
+    pub long: Option<Table>,
 }
 
 impl Document {
@@ -45,6 +47,13 @@ impl Document {
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Document {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Sets the table that csv has instead of the others.
+    #[must_use]
+    pub fn csv(mut self, table: Table) -> Document {
+        self.long = Some(table);
         self
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A header and the rows, quoted as RFC 4180 says, lines ended by a newline, numbers in full precision, missing values
 //! empty. Tables with the same columns, one after the other, come out as one; before a table with other columns there is an
-//! empty line. Titles, units and notes are left out.
+//! empty line. Titles, units and notes are left out. A document may have a table of its own for this renderer.
 //!
 //! Texts are written as they are, also those that begin with `=`, `+`, `-` or `@`. Spreadsheets may take such a text for a
 //! formula, but a quote in front of it would change names that programs read back; import columns of a file you do not
@@ -29,7 +29,8 @@ impl Named for Csv {
 impl Renderer for Csv {
     fn render(&self, document: &Document, _width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
         let mut before: Option<&[Column]> = None;
-        for table in document.tables.iter().filter(|table| !table.columns().is_empty()) {
+        let tables = document.long.as_ref().map_or(&document.tables[..], std::slice::from_ref);
+        for table in tables.iter().filter(|table| !table.columns().is_empty()) {
             let same = |columns: &[Column]| columns.iter().map(|c| &c.name).eq(table.columns().iter().map(|c| &c.name));
             let header = !before.is_some_and(same);
             if header && before.is_some() {
