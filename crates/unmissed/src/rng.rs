@@ -25,6 +25,8 @@ pub enum Purpose {
     Statistics = 6,
     /// Halving a user's feedback into features and labels, by row.
     Halves = 7,
+    /// Perturbed starting points of curve fits, by start.
+    FitStarts = 8,
 }
 
 /// The stream for `index` under `purpose`.

@@ -31,12 +31,18 @@ pub struct Spec {
     name: String,
     words: Vec<String>,
     pairs: Vec<(String, String)>,
+    arguments: Option<String>,
 }
 
 impl Spec {
     /// The part before the colon.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Everything after the colon, as written: for entries whose one argument is a file name, commas and all.
+    pub fn arguments(&self) -> Option<&str> {
+        self.arguments.as_deref()
     }
 
     /// The arguments without `=`: presets and file names, in order.
@@ -102,7 +108,8 @@ impl std::str::FromStr for Spec {
         if name.is_empty() {
             return broken("no name");
         }
-        let mut spec = Spec { name: name.to_owned(), words: Vec::new(), pairs: Vec::new() };
+        let mut spec =
+            Spec { name: name.to_owned(), words: Vec::new(), pairs: Vec::new(), arguments: arguments.map(str::to_owned) };
         for argument in arguments.into_iter().flat_map(|a| a.split(',')) {
             match argument.split_once('=') {
                 Some(("", _)) => return broken("a value without a key"),

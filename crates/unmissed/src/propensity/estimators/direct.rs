@@ -1,0 +1,262 @@
+//! `direct`: propensities from a bias-controlled sample, label by label.
+//!
+//! `q^_j = pi^val_j / (c_j pi~_j) = (v_j / N) / (c_j n_j / n)`: v_j positives among N controlled rows, n_j among n training
+//! rows, c_j the rate at which a (row, label) pair was shown in the controlled set; `p^ = 1/q^`. Given `n_j + v_j`, v_j is
+//! binomial with odds `N c_j q_j / n`, so a Clopper-Pearson interval for it gives one for p.
+//!
+//! # Assumes
+//! What was shown was chosen at random, with known rates, from rows like the training rows. A label without a controlled
+//! positive has `q^ = 0`: information for a curve, but no propensity. Its cell stays empty, and such labels are counted.
+//! Where counts are small the estimate is wild: `shrunken` is this estimate with the noise taken into account.
+//!
+//! # Reference
+//! Schultheis et al., KDD 2022, the phi_direct of the Yahoo experiment. Twice as frequent in the sample as observed:
+//!
+//! ```
+//! use unmissed::data::LabelStats;
+//! use unmissed::propensity::estimators::direct::{direct, Rates};
+//! let train = LabelStats::from_counts(100, &[20, 10, 0])?;
+//! let controlled = LabelStats::from_counts(50, &[2, 0, 1])?;
+//! let estimate = direct(&train, &controlled, &"1/10".parse::<Rates>()?, 0.95)?;
+//! assert_eq!(estimate.inverse(0), Some(2.0)); // (2/50) / (0.1 * 20/100)
+//! assert_eq!(estimate.propensity(0), Some(0.5));
+//! assert_eq!((estimate.inverse(1), estimate.propensity(1)), (Some(0.0), None));
+//! assert_eq!((estimate.without_controlled_positive(), estimate.never_observed()), (1, 1));
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+
+use super::entry;
+use crate::data::{LabelStats, Output};
+use crate::error::{Error, Result};
+use crate::propensity::fit::Evidence;
+use crate::propensity::models::Sample;
+use crate::propensity::quantiles::clopper_pearson;
+use crate::propensity::table_file::{self, Cells};
+use crate::propensity::{Interval, Source};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::Path;
+
+entry!("direct", "from a bias-controlled sample, label by label; labels without a controlled positive stay empty", Exact);
+
+/// The rates at which (row, label) pairs were shown in a controlled set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rates {
+    /// The same for every label.
+    Common(f64),
+    /// One for each label.
+    PerLabel(Vec<f64>),
+}
+
+impl Rates {
+    /// The rate of a label.
+    pub fn get(&self, label: usize) -> f64 {
+        match self {
+            Rates::Common(rate) => *rate,
+            Rates::PerLabel(rates) => rates[label],
+        }
+    }
+
+    /// Checks that all rates are in (0, 1] and that there are enough.
+    pub fn check(&self, labels: u64) -> Result<()> {
+        let rates = match self {
+            Rates::Common(rate) => std::slice::from_ref(rate),
+            Rates::PerLabel(rates) => rates,
+        };
+        if let Rates::PerLabel(rates) = self
+            && rates.len() as u64 != labels
+        {
+            return Err(Error::value("the number of rates is off").expected(labels.to_string()).found(rates.len().to_string()));
+        }
+        match rates.iter().find(|rate| !(**rate > 0.0 && **rate <= 1.0)) {
+            Some(rate) => Err(Error::value("the rate of a controlled set is out of range")
+                .expected("a number in (0, 1], or a fraction as in 16/300")
+                .found(rate.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::str::FromStr for Rates {
+    type Err = Error;
+
+    /// A common rate: a number or a fraction.
+    fn from_str(text: &str) -> Result<Rates> {
+        let rate = match text.split_once('/') {
+            Some((shown, of)) => shown.trim().parse::<f64>().ok().zip(of.trim().parse::<f64>().ok()).map(|(a, b)| a / b),
+            None => text.trim().parse().ok(),
+        };
+        let rates = Rates::Common(rate.unwrap_or(f64::NAN));
+        rates.check(1).map_err(|error| error.found(format!("'{text}'")))?;
+        Ok(rates)
+    }
+}
+
+/// What a controlled set says about each label. Unlike [`Propensities`](crate::propensity::Propensities) it has holes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Direct {
+    rows: f64,
+    largest: f64,
+    /// Rows of the controlled set, N.
+    controlled_rows: u64,
+    counts: Vec<u64>,
+    positives: Vec<u64>,
+    exposures: Vec<f64>,
+    #[serde(skip)]
+    intervals: Vec<Interval>,
+}
+
+/// Estimates from the counts of a training set and of a controlled set.
+pub fn direct(train: &LabelStats, controlled: &LabelStats, rates: &Rates, level: f64) -> Result<Direct> {
+    if train.labels() != controlled.labels() {
+        return Err(Error::value("training and controlled data have different numbers of labels")
+            .expected(train.labels().to_string())
+            .found(controlled.labels().to_string()));
+    }
+    if train.rows() == 0 || controlled.rows() == 0 {
+        return Err(Error::value("no rows").expected("at least one training and one controlled row"));
+    }
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::value("the level of the intervals is out of range")
+            .expected("between 0 and 1")
+            .found(level.to_string()));
+    }
+    rates.check(train.labels())?;
+    let (counts, positives) = (train.dense_counts()?, controlled.dense_counts()?);
+    let share = controlled.rows() as f64 / train.rows() as f64;
+    let exposure = |label: usize| share * rates.get(label) * counts[label] as f64;
+    let interval = |label: usize| {
+        let rho = clopper_pearson(positives[label], positives[label] + counts[label], level);
+        let inverse = |rho: f64| rho / (1.0 - rho) / (share * rates.get(label));
+        Interval { low: (1.0 / inverse(rho.high)).min(1.0), high: (1.0 / inverse(rho.low)).min(1.0) }
+    };
+    Ok(Direct {
+        rows: train.rows() as f64,
+        largest: train.largest() as f64,
+        controlled_rows: controlled.rows(),
+        exposures: (0..counts.len()).map(exposure).collect(),
+        intervals: (0..counts.len()).into_par_iter().map(interval).collect(),
+        counts,
+        positives,
+    })
+}
+
+impl Direct {
+    /// Number of labels.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Whether there are no labels at all.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Rows of the controlled set, N.
+    pub fn controlled_rows(&self) -> u64 {
+        self.controlled_rows
+    }
+
+    /// Positives of a label in training, n_j.
+    pub fn count(&self, label: usize) -> u64 {
+        self.counts[label]
+    }
+
+    /// Controlled positives of a label, v_j.
+    pub fn positives(&self, label: usize) -> u64 {
+        self.positives[label]
+    }
+
+    /// Expected controlled positives of a label if nothing were missing, `N c_j pi~_j`.
+    pub fn exposure(&self, label: usize) -> f64 {
+        self.exposures[label]
+    }
+
+    /// The estimate of 1/p, not clipped; 0 without a controlled positive, `None` for a label that was never observed.
+    pub fn inverse(&self, label: usize) -> Option<f64> {
+        (self.counts[label] > 0).then(|| self.positives[label] as f64 / self.exposures[label])
+    }
+
+    /// The estimate of p, at most 1; `None` where there is none.
+    pub fn propensity(&self, label: usize) -> Option<f64> {
+        self.inverse(label).filter(|q| *q > 0.0).map(|q| (1.0 / q).min(1.0))
+    }
+
+    /// The interval of p, for labels that were observed: without a controlled positive it reaches up to 1.
+    pub fn interval(&self, label: usize) -> Option<Interval> {
+        (self.counts[label] > 0).then(|| self.intervals[label])
+    }
+
+    /// How many observed labels have no controlled positive.
+    pub fn without_controlled_positive(&self) -> usize {
+        self.counts.iter().zip(&self.positives).filter(|(count, v)| **count > 0 && **v == 0).count()
+    }
+
+    /// How many labels were never observed in training.
+    pub fn never_observed(&self) -> usize {
+        self.counts.iter().filter(|count| **count == 0).count()
+    }
+
+    /// How many estimates came out above 1.
+    pub fn clipped(&self) -> usize {
+        (0..self.len()).filter(|label| self.inverse(*label).is_some_and(|q| q > 0.0 && q < 1.0)).count()
+    }
+
+    /// What curves are fitted to: labels without a controlled positive included, nothing clipped.
+    pub fn evidence(&self) -> Evidence {
+        let labels = (0..self.len()).map(|label| (self.counts[label], self.positives[label], self.exposures[label]));
+        Evidence::from_controlled(self.sample(), labels)
+    }
+
+    /// The training data.
+    pub fn sample(&self) -> Sample {
+        Sample { rows: self.rows, largest: self.largest }
+    }
+
+    /// Writes the csv of propensities, with empty cells where there is no estimate.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let mut output = Output::create(path)?;
+        self.write_to(|text| output.put(text.as_bytes()))?;
+        output.finish()
+    }
+
+    /// The csv text, handed over in pieces.
+    pub fn write_to(&self, put: impl FnMut(&str) -> Result<()>) -> Result<()> {
+        let cells = (0..self.len()).map(|label| {
+            let clipped = self.inverse(label).is_some_and(|q| q < 1.0);
+            let source = self.propensity(label).map(|_| if clipped { Source::Clipped } else { Source::Estimated });
+            Cells { propensity: self.propensity(label), interval: self.interval(label), source }
+        });
+        table_file::write_cells(cells, put)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_holds_the_estimate_and_an_empty_cell_is_refused_on_reading() {
+        let train = LabelStats::from_counts(100, &[20, 10, 5]).unwrap();
+        let controlled = LabelStats::from_counts(50, &[6, 0, 9]).unwrap();
+        let estimate = direct(&train, &controlled, &Rates::Common(0.5), 0.95).unwrap();
+        let interval = estimate.interval(0).unwrap();
+        let p = estimate.propensity(0).unwrap();
+        assert!(interval.low < p && p <= interval.high, "{interval:?} {p}");
+        assert_eq!(estimate.interval(1).unwrap().high, 1.0);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("direct.csv");
+        estimate.write(&path).unwrap();
+        let message = table_file::read(&path, Some(3)).unwrap_err().to_string();
+        assert!(message.contains("direct.csv:3: label 1 has no propensity") && message.contains("shrunken"), "{message}");
+    }
+
+    #[test]
+    fn rates_are_read_and_checked() {
+        assert_eq!("16/300".parse::<Rates>().unwrap(), Rates::Common(16.0 / 300.0));
+        for text in ["0", "-1", "2", "300/16", "x", "1/0", ""] {
+            assert!(text.parse::<Rates>().is_err(), "{text}");
+        }
+        assert!(Rates::PerLabel(vec![0.1]).check(2).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! Propensities as ratios of counts: e_j observed of l_j that should have been; the rest from a curve.
+//!
+//! `p^_j = e_j / l_j`; shrunken, `p_j ~ Beta(kappa phi_j, kappa (1 - phi_j))` gives the posterior mean
+//! `(e_j + kappa phi_j) / (l_j + kappa)`, with the constants of phi and kappa by maximum likelihood. Both need the curve for
+//! labels that have no l_j.
+
+use crate::error::{Error, Result};
+use crate::propensity::fit::{BetaBinomial, Evidence, Fit, Options, maximise};
+use crate::propensity::models::{Phi, Sample, seen};
+use crate::propensity::quantiles::{beta_quantile, clopper_pearson};
+use crate::propensity::{Bound, Interval, Propensities, Source};
+use rayon::prelude::*;
+
+/// How to turn ratios into propensities.
+#[derive(Clone, Debug)]
+pub struct Ratio {
+    /// The curve for labels without data, and towards which the others are shrunken.
+    pub family: Phi,
+    /// Whether to shrink; otherwise labels with data get the plain ratio.
+    pub shrink: bool,
+    /// Level of the intervals.
+    pub level: f64,
+    /// How to fit the curve.
+    pub options: Options,
+}
+
+impl Ratio {
+    /// With intervals at 95 % and without shrinking.
+    pub fn new(family: Phi) -> Ratio {
+        Ratio { family, shrink: false, level: 0.95, options: Options::default() }
+    }
+
+    /// The same, shrunken.
+    #[must_use]
+    pub fn shrunken(mut self) -> Ratio {
+        self.shrink = true;
+        self
+    }
+}
+
+/// Counts of the ratio of one label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Observed positives in training: where on the curve the label is.
+    pub(super) count: u64,
+    /// e and l.
+    pub(super) part: u64,
+    pub(super) whole: u64,
+    /// Whether the label's ratio may be used.
+    pub(super) usable: bool,
+}
+
+/// Propensities from ratios, and the curve.
+pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Counts], how: &Ratio) -> Result<(Propensities, Fit)> {
+    // A label with count 0 has e = 0 whatever its propensity: it would pull the curve to 0.
+    let known = |c: &&Counts| c.usable && c.whole > 0 && c.count > 0;
+    if labels.iter().all(|c| !known(&c)) {
+        return Err(Error::value(format!("'{name}' found no label with data to estimate from"))
+            .expected("labels with positives in both parts of the ratio"));
+    }
+    let family = &how.family;
+    let likelihood = BetaBinomial::of(sample, family.alpha(), labels.iter().filter(known).map(|c| (c.count, c.part, c.whole)));
+    let inverse = labels.iter().filter(known).filter(|c| c.part > 0).map(|c| (c.count, c.whole as f64 / c.part as f64));
+    let inverse: Vec<_> = inverse.collect();
+    let left_out = labels.len() - inverse.len();
+    let evidence = Evidence::from_inverse(sample, inverse, left_out);
+    family.curve().check(sample)?;
+    let fit = maximise(&likelihood, family, &evidence, &how.options)?;
+    let estimates: Vec<_> = labels.par_iter().with_min_len(256).map(|c| one(c, &fit, how)).collect();
+    let values = estimates.iter().map(|e| e.0).collect();
+    let propensities = Propensities::clipping(format!("{name}({})", fit.spec), values, estimates.iter().map(|e| e.3).collect())?
+        .with_bound(bound)
+        .with_intervals(estimates.iter().map(|e| e.1).collect())?
+        .with_inverse_variances(estimates.iter().map(|e| e.2).collect())?;
+    let filled = propensities.from_source(Source::Curve);
+    let propensities = match bound {
+        Bound::Exact => propensities,
+        Bound::Upper => propensities.with_note("an upper bound: what nobody recorded in either source is not seen here"),
+        Bound::None => propensities.with_note("neither an upper nor a lower bound of the propensity"),
+    };
+    Ok((
+        match filled {
+            0 => propensities,
+            _ => propensities.with_note(format!("{filled} labels have no data: the fitted curve stands for them")),
+        },
+        fit,
+    ))
+}
+
+/// p, its interval, the variance of 1/p, and the source.
+fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, Source) {
+    let phi = fit.at(seen(c.count as f64));
+    let (part, whole) = (c.part as f64, c.whole as f64);
+    if !c.usable || c.whole == 0 || (!how.shrink && c.part == 0) {
+        return (phi, None, fit.inverse_variance(seen(c.count as f64)).unwrap_or(f64::NAN), Source::Curve);
+    }
+    if !how.shrink {
+        let p = part / whole;
+        // Var(1/p) by the delta method.
+        return (p, Some(clopper_pearson(c.part, c.whole, how.level)), (1.0 - p) / (whole * p.powi(3)), Source::Estimated);
+    }
+    let Some(kappa) = fit.kappa else {
+        return (phi, None, fit.inverse_variance(seen(c.count as f64)).unwrap_or(f64::NAN), Source::Estimated);
+    };
+    let (a, b) = (part + kappa * phi, whole - part + kappa * (1.0 - phi));
+    let p = a / (a + b);
+    let tail = (1.0 - how.level) / 2.0;
+    // With phi at 1 and nothing missing the posterior is a point.
+    let interval = (b > 0.0).then(|| Interval { low: beta_quantile(a, b, tail), high: beta_quantile(a, b, 1.0 - tail) });
+    let variance = a * b / ((a + b).powi(2) * (a + b + 1.0));
+    (p, interval, variance / p.powi(4), Source::Estimated)
+}

@@ -1,0 +1,53 @@
+//! Several models against one estimate, as in the paper's appendix: mean squared error of inverse propensities.
+
+use super::evidence::Evidence;
+use super::{Fit, Options, fit};
+use crate::error::Result;
+use crate::propensity::models::{Parsed, Phi};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// One line of the table.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The model with all its constants.
+    pub spec: String,
+    /// Mean squared difference of inverse propensities over the labels with an estimate.
+    pub mse: f64,
+    /// How the constants were found; `None` when they were given.
+    pub fit: Option<Fit>,
+}
+
+/// `m^-1 sum_j (q^_j - 1/phi(pi~_j))^2` over the labels with an estimate.
+pub fn mse(phi: &Phi, evidence: &Evidence) -> f64 {
+    let square = |(count, q): (&f64, &f64)| (q - 1.0 / phi.at(evidence.sample(), *count)).powi(2);
+    evidence.counts().iter().zip(evidence.inverse()).map(square).sum::<f64>() / evidence.len().max(1) as f64
+}
+
+/// The given models with their own constants, then the families with fitted ones.
+///
+/// ```
+/// use unmissed::data::LabelStats;
+/// use unmissed::propensity::{fit, models, Propensities};
+/// let stats = LabelStats::from_counts(100, &[1, 4, 25])?;
+/// // All three have 1/p = 3: a constant fits exactly, and 1 is off by 2 everywhere.
+/// let p = Propensities::new("x", vec![1.0 / 3.0; 3])?;
+/// let evidence = fit::Evidence::from_propensities(&p, &stats)?;
+/// let table = fit::compare(&[models::parse("constant")?], &[models::family("constant")?], &evidence, &Default::default())?;
+/// assert!((table[0].mse - 4.0).abs() < 1e-12);
+/// assert!(table[1].mse < 1e-12);
+/// # Ok::<(), unmissed::Error>(())
+/// ```
+pub fn compare(given: &[Parsed], families: &[Phi], evidence: &Evidence, options: &Options) -> Result<Vec<Comparison>> {
+    let mut table = Vec::new();
+    for model in given {
+        // A table of values is an estimate itself, not a curve that could be compared at counts.
+        if let Some(phi) = model.curve() {
+            phi.curve().check(evidence.sample())?;
+            table.push(Comparison { spec: phi.spec(), mse: mse(phi, evidence), fit: None });
+        }
+    }
+    let fitted: Result<Vec<Fit>> = families.par_iter().map(|family| fit(family, evidence, options)).collect();
+    table.extend(fitted?.into_iter().map(|fit| Comparison { spec: fit.spec.clone(), mse: fit.mse, fit: Some(fit) }));
+    Ok(table)
+}

@@ -1,0 +1,182 @@
+//! Fitting a propensity curve to an estimate.
+//!
+//! The paper minimises `sum_j (1/p^_j - 1/phi(pi~_j))^2` over the constants of phi with Levenberg-Marquardt: the default.
+//! The largest inverse propensities, those of the rarest labels, dominate that sum; [`Loss::Log`] compares logarithms
+//! instead, and [`Loss::NegativeBinomial`] is the likelihood of what was counted. Bounds belong to the model. A solver that
+//! says "converged" may have stopped at a poor point, so the search runs from several starts (a log-log line, quantiles,
+//! seeded perturbations), keeps the best, and reports the spread. Labels with the same count share a prior, and
+//! `sum_j (q_j - phi)^2 = n_g (mean - phi)^2 + const`: the work is per distinct count, not per label.
+//!
+//! # Assumes
+//! That the estimate is unbiased label by label. A label without a controlled positive has `q^ = 0` and stays in: leaving it
+//! out would bias the curve upwards. Fails quietly where the data determine fewer constants than the curve has; such fits are
+//! flagged in [`Fit::degenerate`] and have no standard errors.
+//!
+//! # Reference
+//! Schultheis et al., KDD 2022, appendix on propensity fits; Branch, Coleman and Li 1999 for the bounded solver.
+//!
+//! ```
+//! use unmissed::data::LabelStats;
+//! use unmissed::propensity::{fit, models, Propensities};
+//! // Propensities that lie on a curve are found again.
+//! let counts: Vec<u64> = (1..=200).collect();
+//! let stats = LabelStats::from_counts(1000, &counts)?;
+//! let planted = models::parse("power:beta=4,gamma=0.5")?.propensities(&stats)?;
+//! let planted = Propensities::new("planted", planted.values().to_vec())?;
+//! let evidence = fit::Evidence::from_propensities(&planted, &stats)?;
+//! let fitted = fit::fit(&models::family("power")?, &evidence, &fit::Options::default())?;
+//! assert!(fitted.mse < 1e-12);
+//! assert!((fitted.phi.theta()[0] - 4.0).abs() < 1e-4 && (fitted.phi.theta()[1] - 0.5).abs() < 1e-5);
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+
+mod beta_binomial;
+mod compare;
+mod coordinates;
+mod evidence;
+mod likelihood;
+mod negative_binomial;
+mod quality;
+mod residuals;
+mod solver;
+mod starts;
+
+pub use compare::{Comparison, compare, mse};
+pub use evidence::Evidence;
+pub use solver::Stop;
+pub use starts::Start;
+
+pub(crate) use beta_binomial::BetaBinomial;
+pub(crate) use likelihood::maximise;
+
+use super::models::{Phi, Sample};
+use crate::error::{Error, Result};
+use coordinates::Coordinates;
+use quality::Quality;
+use residuals::Residuals;
+use serde::Serialize;
+
+/// What a fit minimises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// Squared differences of inverse propensities, as in the paper.
+    #[default]
+    Squared,
+    /// Squared differences of their logarithms. Labels with `q^ = 0` cannot take part.
+    Log,
+    /// The negative binomial likelihood of the controlled positives; see `shrunken`.
+    NegativeBinomial,
+}
+
+/// How to fit.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What to minimise.
+    pub loss: Loss,
+    /// From how many points the search starts.
+    pub starts: usize,
+    /// Seed of the perturbed starts.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { loss: Loss::Squared, starts: 16, seed: 0 }
+    }
+}
+
+/// A fitted curve and what the fit is worth.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fit {
+    /// The curve with its fitted constants.
+    #[serde(skip)]
+    pub phi: Phi,
+    /// The same as a spec string.
+    pub spec: String,
+    /// What was minimised.
+    pub loss: Loss,
+    /// Its value at the end: a mean over labels (of squares, or of the negative log-likelihood).
+    pub objective: f64,
+    /// Mean squared difference of inverse propensities, whatever was minimised.
+    pub mse: f64,
+    /// Labels that took part.
+    pub labels: usize,
+    /// Those of them with `q^ = 0` (no controlled positive).
+    pub zeros: usize,
+    /// Labels that could not take part (never observed, or `q^ = 0` under the log loss).
+    pub left_out: usize,
+    /// Smallest and largest count that the fit saw; beyond them the curve extrapolates.
+    pub range: (f64, f64),
+    /// Why the best search stopped.
+    pub stop: Stop,
+    /// All searches, best first.
+    pub starts: Vec<Start>,
+    /// Standard errors of the constants; none for those that are fixed, at a bound, or not determined by the data.
+    pub standard_errors: Vec<Option<f64>>,
+    /// What is wrong with the fit, in words; empty when nothing is.
+    pub degenerate: Vec<String>,
+    /// Shape of the scatter around the curve, for likelihood fits; `None` is infinite (no scatter beyond counting noise).
+    pub kappa: Option<f64>,
+    #[serde(skip)]
+    sample: Sample,
+    #[serde(skip)]
+    quality: Quality,
+}
+
+impl Fit {
+    /// The fitted propensity at a count.
+    pub fn at(&self, count: f64) -> f64 {
+        self.phi.at(self.sample, count)
+    }
+
+    /// The variance of the fitted `1/p` at a count, by the delta method; `None` where the data do not determine the constants.
+    pub fn inverse_variance(&self, count: f64) -> Option<f64> {
+        self.quality.inverse_variance(&self.phi, self.sample.at(count, self.phi.alpha()))
+    }
+
+    /// Worst objective over the searches divided by the best: how much it mattered where the search started.
+    pub fn spread(&self) -> f64 {
+        let worst = self.starts.iter().map(|start| start.objective).fold(self.objective, f64::max);
+        if self.objective > 0.0 { worst / self.objective } else { 1.0 }
+    }
+}
+
+/// Fits the constants of a curve (those of `family` are one of the starts).
+pub fn fit(family: &Phi, evidence: &Evidence, options: &Options) -> Result<Fit> {
+    let coordinates = Coordinates::new(family);
+    family.curve().check(evidence.sample())?;
+    if evidence.len() < coordinates.len() {
+        return Err(Error::value(format!("too few labels to fit '{}'", family.curve().name()))
+            .expected(format!("at least {} labels with an estimate", coordinates.len()))
+            .found(evidence.len().to_string()));
+    }
+    if options.loss == Loss::NegativeBinomial {
+        let likelihood = negative_binomial::NegativeBinomial::of(evidence, family.alpha())?;
+        return maximise(&likelihood, family, evidence, options);
+    }
+    let residuals = Residuals::new(family, evidence, options.loss)?;
+    let starts = starts::starts(family, evidence, options);
+    let searched = starts::search(&residuals, &coordinates, starts);
+    let best = searched.first().ok_or_else(|| Error::value("a fit needs at least one start").expected("starts of at least 1"))?;
+    let phi = family.with_theta(best.theta.clone());
+    let quality = Quality::new(&phi, &coordinates, residuals.weights(&phi));
+    Ok(Fit {
+        spec: phi.spec(),
+        loss: options.loss,
+        objective: best.objective,
+        mse: mse(&phi, evidence),
+        labels: residuals.labels(),
+        zeros: evidence.zeros(),
+        left_out: evidence.left_out() + evidence.len() - residuals.labels(),
+        range: evidence.range(),
+        stop: best.stop,
+        standard_errors: quality.standard_errors(&phi),
+        degenerate: quality.faults(best.stop),
+        kappa: None,
+        starts: searched,
+        sample: evidence.sample(),
+        phi,
+        quality,
+    })
+}

@@ -1,0 +1,128 @@
+//! The one place that knows which optimiser is used: bounded Levenberg-Marquardt and bounded quasi-Newton from `basin`.
+
+use basin::{BoundedLevenbergMarquardt, BoxBounds, ConstraintDescription, ConstraintSet, CostFunction, DenseMatrix, Executor};
+use basin::{Constraints, FirstOrderState, Gradient, Jacobian, Lbfgsb, PointState, Residual, TerminationCode};
+use serde::Serialize;
+use std::convert::Infallible;
+
+/// Why a search stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// The gradient, or the last gains, were as good as zero. There may still be a better point elsewhere.
+    Converged,
+    /// No step helped any more at the precision of the machine.
+    NoProgress,
+    /// Out of iterations: a longer search might have found better.
+    IterationLimit,
+    /// The numbers broke down.
+    Failed,
+}
+
+impl Stop {
+    fn of(code: TerminationCode) -> Stop {
+        match code {
+            TerminationCode::MaxIter | TerminationCode::MaxCostEvals | TerminationCode::MaxGradientEvals => Stop::IterationLimit,
+            TerminationCode::SolverFailed => Stop::Failed,
+            TerminationCode::NumericalNoProgress => Stop::NoProgress,
+            _ => Stop::Converged,
+        }
+    }
+}
+
+/// Where a search ended.
+pub(super) struct Solved {
+    pub(super) x: Vec<f64>,
+    /// Half the sum of squares, or the value that was minimised.
+    pub(super) cost: f64,
+    pub(super) stop: Stop,
+}
+
+/// A least-squares problem.
+pub(super) trait LeastSquares: Sync {
+    fn residuals(&self) -> usize;
+    /// Fills the residuals at `x` and, row by row, their derivatives.
+    fn evaluate(&self, x: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>);
+}
+
+/// A smooth function with its gradient.
+pub(super) type Smooth<'a> = &'a (dyn Fn(&[f64], &mut [f64]) -> f64 + Sync);
+
+struct Boxed<T> {
+    inner: T,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl<T> Constraints for Boxed<T> {
+    type Set = ConstraintSet<BoxBounds<Vec<f64>>>;
+    fn constraints(&self) -> <Self::Set as ConstraintDescription>::Borrowed<'_> {
+        ConstraintSet::new().with_bounds(BoxBounds::new(Some(&self.low), Some(&self.high)))
+    }
+}
+
+impl Residual for Boxed<&dyn LeastSquares> {
+    type Param = Vec<f64>;
+    type Output = Vec<f64>;
+    type Error = Infallible;
+    fn residual(&self, x: &Vec<f64>) -> Result<Vec<f64>, Infallible> {
+        let mut residuals = vec![0.0; self.inner.residuals()];
+        self.inner.evaluate(x, &mut residuals, None);
+        Ok(residuals)
+    }
+}
+
+impl Jacobian for Boxed<&dyn LeastSquares> {
+    type Jacobian = DenseMatrix<f64>;
+    fn jacobian(&self, x: &Vec<f64>) -> Result<DenseMatrix<f64>, Infallible> {
+        let mut residuals = vec![0.0; self.inner.residuals()];
+        let mut cells = vec![0.0; residuals.len() * x.len()];
+        self.inner.evaluate(x, &mut residuals, Some(&mut cells));
+        Ok(DenseMatrix::from_row_slice(residuals.len(), x.len(), &cells))
+    }
+}
+
+impl CostFunction for Boxed<Smooth<'_>> {
+    type Param = Vec<f64>;
+    type Output = f64;
+    type Error = Infallible;
+    fn cost(&self, x: &Vec<f64>) -> Result<f64, Infallible> {
+        Ok((self.inner)(x, &mut vec![0.0; x.len()]))
+    }
+}
+
+impl Gradient for Boxed<Smooth<'_>> {
+    type Gradient = Vec<f64>;
+    fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Infallible> {
+        let mut gradient = vec![0.0; x.len()];
+        (self.inner)(x, &mut gradient);
+        Ok(gradient)
+    }
+}
+
+/// Minimises half the sum of squares within the bounds.
+pub(super) fn least_squares(problem: &dyn LeastSquares, bounds: (Vec<f64>, Vec<f64>), start: Vec<f64>, iterations: u64) -> Solved {
+    let problem = Boxed { inner: problem, low: bounds.0, high: bounds.1 };
+    let solver =
+        BoundedLevenbergMarquardt::new().with_absolute_scaled_gradient_tolerance(1e-12).with_relative_cost_change_tolerance(1e-11);
+    let outcome = Executor::new(problem, solver, PointState::new(start.clone())).max_iter(iterations).run();
+    solved(outcome.map(|result| (result.param().clone(), result.cost(), result.report.code())), start)
+}
+
+/// Minimises a smooth function within the bounds.
+pub(super) fn minimise(problem: Smooth<'_>, bounds: (Vec<f64>, Vec<f64>), start: Vec<f64>, iterations: u64) -> Solved {
+    let problem = Boxed { inner: problem, low: bounds.0, high: bounds.1 };
+    let solver = Lbfgsb::new()
+        .with_m_capacity(10)
+        .with_absolute_projected_gradient_tolerance(1e-9)
+        .with_relative_cost_change_tolerance(1e-14);
+    let outcome = Executor::new(problem, solver, FirstOrderState::new(start.clone())).max_iter(iterations).run();
+    solved(outcome.map(|result| (result.param().clone(), result.cost(), result.report.code())), start)
+}
+
+fn solved<E>(outcome: Result<(Vec<f64>, f64, TerminationCode), E>, start: Vec<f64>) -> Solved {
+    match outcome {
+        Ok((x, cost, code)) if cost.is_finite() => Solved { x, cost, stop: Stop::of(code) },
+        _ => Solved { x: start, cost: f64::INFINITY, stop: Stop::Failed },
+    }
+}
