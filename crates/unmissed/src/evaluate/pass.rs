@@ -4,12 +4,12 @@
 //! the finish adds them in order, so the result is the same to the last bit for any number of threads, and for any number of
 //! shards, whose borders lie between chunks.
 
-use super::layout::{D, DD, H, HH, Layout, MASK, ROWS, SLOTS, UNLABELLED, VOID, X, XD, XH, XX};
+use super::layout::{D, DD, Layout, ROWS, UNLABELLED, X, XD, XX};
 use super::select::{NONE, top_k};
 use super::settings::{Kind, Settings, Term};
 use super::table::{BLOCK, Table};
 use crate::data::{Csr, Labels};
-use crate::metrics::{UNRANKED, Work};
+use crate::metrics::UNRANKED;
 
 /// Rows in a chunk. A part of the tally format.
 pub const CHUNK: usize = 4096;
@@ -32,7 +32,7 @@ pub(super) struct Plan<'a> {
 /// What a chunk yields.
 pub(super) struct ChunkResult {
     pub(super) sums: Vec<f64>,
-    /// For each model, `kmax` labels a row; open slots are [`NONE`].
+    /// For each model, as many labels a row as top lists are long; open slots are [`NONE`].
     pub(super) tops: Vec<Vec<u32>>,
     /// For each model, a word for each 64 slots of a row: bit r says that the label at rank r is observed.
     pub(super) hits: Vec<Vec<u64>>,
@@ -40,35 +40,31 @@ pub(super) struct ChunkResult {
 
 /// A relevant label in the top list.
 #[derive(Clone, Copy)]
-struct Hit {
-    rank: u32,
+pub(super) struct Hit {
+    pub(super) rank: u32,
     /// Place among the row's labels.
-    at: u32,
+    pub(super) at: u32,
 }
 
 /// Buffers that are reused from row to row.
 #[derive(Default)]
-struct Scratch {
+pub(super) struct Scratch {
     keys: Vec<u64>,
     truth: Vec<u32>,
     /// Places in the table of the row's labels.
-    places: Vec<usize>,
+    pub(super) places: Vec<usize>,
     /// Ranks of the row's labels, by model.
-    ranks: Vec<Vec<u32>>,
+    pub(super) ranks: Vec<Vec<u32>>,
     hits: Vec<Vec<Hit>>,
     lens: Vec<usize>,
     /// Labels of the group at hand, as places among the row's labels.
-    members: Vec<u32>,
+    pub(super) members: Vec<u32>,
     /// Hits of the group at hand, by model.
-    group_hits: Vec<Vec<Hit>>,
+    pub(super) group_hits: Vec<Vec<Hit>>,
     best: Vec<[f64; BLOCK]>,
     /// Row terms by (model, term, k, lane).
-    terms: Vec<f64>,
-    work: Work,
-    q: Vec<f64>,
-    r: Vec<u32>,
-    r2: Vec<u32>,
-    out: Vec<f64>,
+    pub(super) terms: Vec<f64>,
+    pub(super) sets: super::sets::SetScratch,
 }
 
 impl Plan<'_> {
@@ -79,7 +75,13 @@ impl Plan<'_> {
 
     /// Words that hold the hits of one row.
     pub(super) fn words(&self) -> usize {
-        self.settings.kmax().div_ceil(64)
+        self.settings.depth.div_ceil(64)
+    }
+
+    /// Where the row terms of (model, term, k) are among those of the row.
+    #[inline(always)]
+    pub(super) fn term_at(&self, model: usize, term: usize, k: usize) -> usize {
+        ((model * self.terms.len() + term) * self.settings.ks.len() + k) * self.layout.width
     }
 
     /// Runs one chunk.
@@ -91,7 +93,7 @@ impl Plan<'_> {
 /// Compiled for several instruction sets, of which the best that the processor has is taken at run time.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
-    let (rows, kmax, words) = (plan.rows(chunk), plan.settings.kmax(), plan.words());
+    let (rows, kmax, words) = (plan.rows(chunk), plan.settings.depth, plan.words());
     let models = plan.models.len();
     let mut result = ChunkResult {
         sums: vec![0.0; plan.layout.len()],
@@ -103,14 +105,21 @@ fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
         hits: vec![Vec::new(); models],
         group_hits: vec![Vec::new(); models],
         lens: vec![0; models],
-        best: vec![[0.0; BLOCK]; kmax],
         terms: vec![0.0; models * plan.terms.len() * plan.settings.ks.len() * plan.layout.width],
         ..Scratch::default()
     };
     let first = rows.start;
     for row in rows {
         select_and_match(plan, row, row - first, &mut scratch, &mut result);
-        sum_groups(plan, row, &mut scratch, &mut result.sums);
+        let local = row - first;
+        let ChunkResult { sums, tops, .. } = &mut result;
+        sum_groups(plan, &mut scratch, sums, |s, group, sums| {
+            if plan.shown.is_some() {
+                let top = |model: usize| &tops[model][local * kmax..local * kmax + s.lens[model]];
+                let tops: Vec<&[u32]> = (0..models).map(top).collect();
+                super::hajek::sum_row(plan, row, &tops, group, &s.terms, sums);
+            }
+        });
     }
     result
 }
@@ -118,7 +127,7 @@ fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
 /// The top lists of a row, and where the row's labels are in them.
 #[inline(always)]
 fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, result: &mut ChunkResult) {
-    let (kmax, words) = (plan.settings.kmax(), plan.words());
+    let (kmax, words) = (plan.settings.depth, plan.words());
     let truth = plan.truth.row_ids(row);
     s.truth.clear();
     s.truth.extend_from_slice(truth);
@@ -162,16 +171,14 @@ fn position(sorted: &[u32], label: u32) -> Option<usize> {
 }
 
 #[inline(always)]
-fn sum_groups(plan: &Plan<'_>, row: usize, s: &mut Scratch, sums: &mut [f64]) {
+fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
     s.members.clear();
     s.members.extend(0..s.truth.len() as u32);
     for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
         group_hits.clone_from(hits);
     }
     sum_group(plan, 0, s, sums);
-    if plan.shown.is_some() {
-        super::hajek::sum_row(plan, row, &s.lens, 0, &s.terms, sums);
-    }
+    after(s, 0, sums);
     for group in 1..plan.settings.groups.len() {
         let is_member = |at: u32| usize::from(plan.table.group(s.places[at as usize])) + 1 == group;
         s.members.clear();
@@ -181,9 +188,7 @@ fn sum_groups(plan: &Plan<'_>, row: usize, s: &mut Scratch, sums: &mut [f64]) {
             group_hits.extend(hits.iter().filter(|hit| is_member(hit.at)));
         }
         sum_group(plan, group, s, sums);
-        if plan.shown.is_some() {
-            super::hajek::sum_row(plan, row, &s.lens, group, &s.terms, sums);
-        }
+        after(s, group, sums);
     }
 }
 
@@ -199,23 +204,21 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
     }
     let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
     for block in 0..plan.layout.width / BLOCK {
-        if plan.needs_best {
-            sum_best(plan, group, block, any_hit, s, sums);
-        }
-        if any_hit {
-            for model in 0..plan.models.len() {
-                if !s.group_hits[model].is_empty() {
-                    sum_model(plan, group, model, block, s, sums);
-                }
+        for model in 0..plan.models.len() {
+            if !s.group_hits[model].is_empty() {
+                sum_model(plan, group, model, block, s, sums);
             }
         }
+        if plan.needs_best {
+            sum_best(plan, group, block, s, sums);
+        }
     }
-    super::sets::sum_sets(plan, group, &mut SetScratch::of(s), sums);
+    super::sets::sum_sets(plan, group, s, sums);
     if several && any_hit && !plan.mask {
         sum_pairs(plan, group, s, sums);
     }
     if plan.mask && any_hit {
-        super::mask::sum_mask(plan, group, &mut SetScratch::of(s), sums);
+        super::mask::sum_mask(plan, group, s, sums);
     }
 }
 
@@ -235,10 +238,13 @@ fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
 
 /// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
 #[inline(always)]
-fn sum_best(plan: &Plan<'_>, group: usize, block: usize, any_hit: bool, s: &mut Scratch, sums: &mut [f64]) {
+fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
     let (layout, kmax) = (plan.layout, plan.settings.kmax());
     let mut sorted_for = None;
     let count = s.members.len().min(kmax);
+    if s.best.len() < count {
+        s.best.resize(count, [0.0; BLOCK]);
+    }
     for (place, term) in plan.terms.iter().enumerate() {
         let Kind::Sum { discounts, scales, weighted } = &term.kind else { continue };
         if sorted_for != Some(*weighted) {
@@ -276,61 +282,21 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, any_hit: bool, s: &mut 
             let value = total.map(|t| t * scale);
             add(sums, start + D * layout.width, |lane| value[lane]);
             add(sums, start + DD * layout.width, |lane| value[lane] * value[lane]);
-            if any_hit {
-                for model in 0..plan.models.len() {
-                    if !s.group_hits[model].is_empty() {
-                        add_product(plan, (group, model, place, ki, block), *weighted, &value, s, sums);
-                    }
+            for model in 0..plan.models.len() {
+                if !s.group_hits[model].is_empty() {
+                    let x = block_of(&s.terms, plan.term_at(model, place, ki) + block * BLOCK);
+                    let start = layout.model(group, model, place, ki) + XD * layout.width + block * BLOCK;
+                    add(sums, start, |lane| x[lane] * value[lane]);
                 }
             }
         }
     }
 }
 
-/// Adds a row term times the best row term.
-#[inline(always)]
-fn add_product(
-    plan: &Plan<'_>,
-    (group, model, place, ki, block): (usize, usize, usize, usize, usize),
-    weighted: bool,
-    best: &[f64; BLOCK],
-    s: &Scratch,
-    sums: &mut [f64],
-) {
-    let Kind::Sum { discounts, scales, .. } = &plan.terms[place].kind else { return };
-    let x = sum_term(plan, &s.group_hits[model], &s.places, plan.settings.ks[ki], discounts, weighted, block);
-    let start = plan.layout.model(group, model, place, ki) + XD * plan.layout.width + block * BLOCK;
-    add(sums, start, |lane| x[lane] * scales[ki] * best[lane]);
-}
-
-/// `sum_{hits in the top k} w_j d_r q_j` of one block of lanes.
-#[inline(always)]
-fn sum_term(
-    plan: &Plan<'_>,
-    hits: &[Hit],
-    places: &[usize],
-    k: usize,
-    discounts: &[f64],
-    weighted: bool,
-    block: usize,
-) -> [f64; BLOCK] {
-    let mut total = [0.0; BLOCK];
-    for hit in hits.iter().take_while(|hit| (hit.rank as usize) < k) {
-        let place = places[hit.at as usize];
-        let q = block_of(&plan.table.inverse, plan.table.base(place) + block * BLOCK);
-        let gain = discounts[hit.rank as usize] * if weighted { plan.table.weight(place) } else { 1.0 };
-        for lane in 0..BLOCK {
-            total[lane] += gain * q[lane];
-        }
-    }
-    total
-}
-
 /// Adds the row terms of sums and products of one model and block of lanes.
 #[inline(always)]
 fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
     let (layout, ks) = (plan.layout, &plan.settings.ks);
-    let several = plan.models.len() > 1 || plan.shown.is_some();
     for (place, term) in plan.terms.iter().enumerate() {
         let mut total = [if matches!(term.kind, Kind::Product) { 1.0 } else { 0.0 }; BLOCK];
         let hits = &s.group_hits[model];
@@ -372,10 +338,8 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
             let start = layout.model(group, model, place, ki) + block * BLOCK;
             add(sums, start + X * layout.width, |lane| value[lane]);
             add(sums, start + XX * layout.width, |lane| value[lane] * value[lane]);
-            if several {
-                let at = ((model * plan.terms.len() + place) * ks.len() + ki) * layout.width + block * BLOCK;
-                s.terms[at..at + BLOCK].copy_from_slice(&value);
-            }
+            let at = plan.term_at(model, place, ki) + block * BLOCK;
+            s.terms[at..at + BLOCK].copy_from_slice(&value);
         }
     }
 }

@@ -85,6 +85,8 @@ impl Rate {
 pub(super) struct Settings {
     pub(super) rows: u64,
     pub(super) labels: u64,
+    /// Length of the top lists that are held: the largest k, or the longest list that is stored.
+    pub(super) depth: usize,
     pub(super) ks: Vec<usize>,
     pub(super) asked: Vec<Asked>,
     pub(super) models: Vec<String>,
@@ -102,8 +104,6 @@ pub(super) struct Settings {
     pub(super) hajek: bool,
     pub(super) findings: Vec<Finding>,
     pub(super) notes: Vec<String>,
-    /// Of everything that a tally does not contain: inputs of a shard must be those of the others.
-    pub(super) fingerprint: u64,
 }
 
 impl Settings {

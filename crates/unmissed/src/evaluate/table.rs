@@ -17,7 +17,9 @@ pub(super) struct Table {
     pub(super) width: usize,
     /// The labels that the table has, ascending; all when `None`.
     pub(super) ids: Option<Vec<u32>>,
-    /// Inverse propensities by place, lane last; one shared entry when there are no propensities.
+    /// Whether all labels have the inverse propensities of the one entry: there are no propensities.
+    pub(super) shared: bool,
+    /// Inverse propensities by place, lane last.
     pub(super) inverse: Vec<f64>,
     /// Variances of the inverse propensities in the same layout; empty when no propensities carry any.
     pub(super) variance: Vec<f64>,
@@ -40,7 +42,7 @@ impl Table {
     /// Where the lanes of a place start.
     #[inline(always)]
     pub(super) fn base(&self, place: usize) -> usize {
-        if self.inverse.len() == self.width { 0 } else { place * self.width }
+        if self.shared { 0 } else { place * self.width }
     }
 
     /// The inverse propensities of a place.
@@ -70,7 +72,6 @@ impl Table {
     /// The same table for the given labels alone (ascending).
     pub(super) fn restricted(&self, labels: &[u32]) -> Table {
         let places: Vec<usize> = labels.iter().map(|label| self.place(*label)).collect();
-        let shared = self.inverse.len() == self.width;
         let wide = |values: &[f64]| -> Vec<f64> {
             if values.is_empty() {
                 return Vec::new();
@@ -80,29 +81,33 @@ impl Table {
         Table {
             width: self.width,
             ids: Some(labels.to_vec()),
-            inverse: if shared { self.inverse.clone() } else { wide(&self.inverse) },
+            shared: self.shared,
+            inverse: if self.shared { self.inverse.clone() } else { wide(&self.inverse) },
             variance: wide(&self.variance),
             weight: if self.weight.is_empty() { Vec::new() } else { places.iter().map(|place| self.weight[*place]).collect() },
             group: if self.group.is_empty() { Vec::new() } else { places.iter().map(|place| self.group[*place]).collect() },
         }
     }
 
-    /// The labels of both tables. Labels that both have keep the values of `self`; the caller has checked that they agree.
-    pub(super) fn union(self, other: Table) -> Table {
-        let (Some(a), Some(b)) = (&self.ids, &other.ids) else { return self };
+    /// The labels of both tables, which must agree where both have a label: `Err` has a label where they do not.
+    pub(super) fn union(&self, other: &Table) -> Result<Table, u32> {
+        let (Some(a), Some(b)) = (&self.ids, &other.ids) else { return Ok(self.clone()) };
         let mut labels: Vec<u32> = a.iter().chain(b).copied().collect();
         labels.sort_unstable();
+        let differs = |pair: &&[u32]| pair[0] == pair[1] && self.restricted(&pair[..1]) != other.restricted(&pair[..1]);
+        if let Some(pair) = labels.windows(2).find(differs) {
+            return Err(pair[0]);
+        }
         labels.dedup();
-        let mut out = Table { width: self.width, ids: Some(labels.clone()), ..Table::default() };
-        if self.inverse.len() == self.width && other.inverse.len() == self.width {
+        let mut out = Table { width: self.width, shared: self.shared, ids: Some(labels), ..Table::default() };
+        if self.shared {
             out.inverse.clone_from(&self.inverse);
         }
-        let shared = !out.inverse.is_empty();
-        for label in &labels {
-            let from = if a.binary_search(label).is_ok() { &self } else { &other };
+        for label in out.ids.iter().flatten() {
+            let from = if a.binary_search(label).is_ok() { self } else { other };
             let place = from.place(*label);
             let range = place * from.width..(place + 1) * from.width;
-            if !shared {
+            if !self.shared {
                 out.inverse.extend_from_slice(&from.inverse[range.clone()]);
             }
             if !from.variance.is_empty() {
@@ -115,6 +120,6 @@ impl Table {
                 out.group.push(from.group[place]);
             }
         }
-        out
+        Ok(out)
     }
 }

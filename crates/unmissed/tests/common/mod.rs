@@ -1,6 +1,6 @@
 //! Helpers for integration tests.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::print_stdout)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
 use unmissed::data::formats::{Content, ReadOptions, read};
