@@ -59,7 +59,9 @@ fn main() {
         Box::new(move || floor(truth, scores, inverse))
     })];
     for threads in [1, 2] {
-        for (name, evaluation) in [("1 model", &all[0]), ("5 models", &all[1]), ("10 models", &all[2]), ("precision observed", &few)] {
+        for (name, evaluation) in
+            [("1 model", &all[0]), ("5 models", &all[1]), ("10 models", &all[2]), ("precision observed", &few)]
+        {
             tasks.push((name.into(), threads, Box::new(|| evaluation.run().unwrap().rows[0].value.unwrap())));
         }
     }
@@ -80,7 +82,9 @@ fn main() {
     let input = truth.bytes() + scores.bytes();
     let peak = peak_anonymous(|| drop(all[1].run().unwrap()));
     println!("{{\"task\":\"memory, 5 models\",\"input_mb\":{:.0},\"peak_above_mb\":{:.0}}}", input as f64 / 1e6, peak as f64 / 1e6);
-    for (name, evaluation) in [("unbiased recall and ndcg-min, 5 models", &slow), ("bootstrap of macro-f and coverage, B = 100", &boot)] {
+    for (name, evaluation) in
+        [("unbiased recall and ndcg-min, 5 models", &slow), ("bootstrap of macro-f and coverage, B = 100", &boot)]
+    {
         let start = Instant::now();
         evaluation.run().unwrap();
         print(name, 2, &[start.elapsed().as_secs_f64()]);
@@ -123,9 +127,8 @@ fn generate(rows: usize, labels: usize, stored: usize) -> (Labels<'static>, Csr<
             count += 1;
             product *= next();
         }
-        let mut row: Vec<u32> = (0..count)
-            .map(|_| names[cumulative.partition_point(|c| *c < next() * total).min(labels - 1)])
-            .collect();
+        let mut row: Vec<u32> =
+            (0..count).map(|_| names[cumulative.partition_point(|c| *c < next() * total).min(labels - 1)]).collect();
         row.sort_unstable();
         row.dedup();
         let start = predicted.len();

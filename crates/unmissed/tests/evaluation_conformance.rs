@@ -10,16 +10,8 @@ use unmissed::evaluate::{CHUNK, Evaluation, EvaluationResult, Groups, IntervalKi
 use unmissed::metrics::{Estimator, METRICS, Shape};
 use unmissed::propensity::Propensities;
 
-const ALL: [&str; 8] = [
-    "precision",
-    "ndcg",
-    "ndcg-min",
-    "recall",
-    "weighted-precision",
-    "macro-f",
-    "abandonment",
-    "coverage:observed,unbiased",
-];
+const ALL: [&str; 8] =
+    ["precision", "ndcg", "ndcg-min", "recall", "weighted-precision", "macro-f", "abandonment", "coverage:observed,unbiased"];
 
 fn weights(labels: usize) -> Vec<f64> {
     (0..labels).map(|j| 0.5 + j as f64 * 0.3).collect()
@@ -167,10 +159,12 @@ fn threads_shards_and_files_change_nothing() {
     let (truth, a, b) = (rows.labels(), rows.scores(), other.scores());
     let folder = tempfile::tempdir().unwrap();
     for kind in [IntervalKind::Population, IntervalKind::Mask] {
-        let evaluation = Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().metrics(&ALL).unwrap().groups(groups(15)).unwrap();
+        let evaluation =
+            Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().metrics(&ALL).unwrap().groups(groups(15)).unwrap();
         let variances = vec![0.01; 15];
         let p = Propensities::new("p", propensities(15)).unwrap().with_inverse_variances(variances).unwrap();
-        let evaluation = evaluation.weights("test", weights(15)).unwrap().propensity(p).clip(2.0).unwrap().interval(kind).bootstrap(7, 9);
+        let evaluation =
+            evaluation.weights("test", weights(15)).unwrap().propensity(p).clip(2.0).unwrap().interval(kind).bootstrap(7, 9);
         let text = |result: &EvaluationResult| serde_json::to_string(result).unwrap();
         let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let one = text(&pool(1).install(|| evaluation.run()).unwrap());
@@ -212,7 +206,9 @@ fn tallies_that_do_not_belong_together_are_refused() {
 /// Normalising divides all models by the same number.
 #[test]
 fn normalising_never_changes_the_order() {
-    let models: Vec<Rows> = (0..4).map(|i| Rows { truth: Rows::random(150, 10, 0.4, 0.5, 8).truth, ..Rows::random(150, 10, 0.4, 0.1 * i as f64, 8) }).collect();
+    let models: Vec<Rows> = (0..4)
+        .map(|i| Rows { truth: Rows::random(150, 10, 0.4, 0.5, 8).truth, ..Rows::random(150, 10, 0.4, 0.1 * i as f64, 8) })
+        .collect();
     let result = run(&models.iter().collect::<Vec<_>>(), |e| e.groups(groups(10)).unwrap());
     let signs = |estimator| -> Vec<f64> {
         let sums = |metric: &str| matches!(unmissed::metrics::find(metric).unwrap().shape(), Shape::Sum(_));
@@ -229,8 +225,13 @@ fn groups_of_sums_add_up() {
     let of: Vec<Option<u16>> = (0..10).map(|j| Some((j % 3) as u16)).collect();
     let parts = Groups::new(vec!["a".into(), "b".into(), "c".into()], &of, "").unwrap();
     let result = run(&[&rows], |e| e.groups(parts.clone()).unwrap());
-    for row in result.rows.iter().filter(|row| row.metric == "precision" && row.group == "all" && row.estimator == Estimator::Unbiased) {
-        let parts = result.rows.iter().filter(|r| r.metric == row.metric && r.k == row.k && r.estimator == row.estimator && r.group != "all");
+    for row in
+        result.rows.iter().filter(|row| row.metric == "precision" && row.group == "all" && row.estimator == Estimator::Unbiased)
+    {
+        let parts = result
+            .rows
+            .iter()
+            .filter(|r| r.metric == row.metric && r.k == row.k && r.estimator == row.estimator && r.group != "all");
         let total: f64 = parts.map(|r| r.value.unwrap()).sum();
         assert!((total - row.value.unwrap()).abs() < 1e-12);
     }

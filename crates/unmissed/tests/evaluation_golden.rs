@@ -72,7 +72,12 @@ fn compat_gives_the_numbers_of_other_libraries() {
                 for (k, value) in of_metric.values.iter().enumerate() {
                     let wanted = theirs[of_metric.name][k].as_f64().unwrap();
                     // They sum in single precision.
-                    assert!((value - wanted).abs() < 2e-7 * wanted.abs().max(1.0), "{key} {}@{}: {value} {wanted}", of_metric.name, k + 1);
+                    assert!(
+                        (value - wanted).abs() < 2e-7 * wanted.abs().max(1.0),
+                        "{key} {}@{}: {value} {wanted}",
+                        of_metric.name,
+                        k + 1
+                    );
                 }
             }
         }

@@ -72,7 +72,9 @@ pub fn evaluate(
     same("the predictions", "rows", truth.rows(), scores.rows())?;
     same("the predictions", "labels", truth.cols(), scores.cols())?;
     if k == 0 || k > truth.cols() {
-        return Err(Error::value("k is out of range").expected(format!("1 to {}, the number of labels", truth.cols())).found(k.to_string()));
+        return Err(Error::value("k is out of range")
+            .expected(format!("1 to {}, the number of labels", truth.cols()))
+            .found(k.to_string()));
     }
     if let Some(p) = propensities {
         same("the propensities", "labels", truth.cols(), p.len())?;

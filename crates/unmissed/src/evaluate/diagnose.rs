@@ -1,7 +1,7 @@
 //! Which findings the numbers call for, and the notes on how to read them.
 
-use super::finish::Finish;
 use super::findings::{Finding, U001, U003, U006, U007, U009};
+use super::finish::Finish;
 use super::interval::IntervalKind;
 use super::layout::{ROWS, UNLABELLED, VOID, X, XX};
 use super::report::{Comparison, Row};
@@ -45,7 +45,10 @@ fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
             cases.entry((propensity, &row.model)).or_default().push((excess, text));
         }
     }
-    Ok(cases.into_iter().filter_map(|((propensity, _), cases)| example(&U001, &format!("with {propensity}, unbiased "), cases)).collect())
+    Ok(cases
+        .into_iter()
+        .filter_map(|((propensity, _), cases)| example(&U001, &format!("with {propensity}, unbiased "), cases))
+        .collect())
 }
 
 /// The worst case in full, the others as a number.
@@ -82,17 +85,25 @@ fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
 
 /// Signs of a difference by propensity model: one finding for each pair of models.
 fn orders(comparisons: &[Comparison]) -> Vec<Finding> {
-    type Cell<'a> = (&'a str, &'a str, String, usize);
-    let mut cells: BTreeMap<Cell<'_>, [BTreeSet<&str>; 2]> = BTreeMap::new();
+    /// Two models, a metric and k, and the propensity models that put the first model above or below.
+    struct Case<'a> {
+        cell: (&'a str, &'a str, &'a str, usize),
+        leaders: [BTreeSet<&'a str>; 2],
+    }
+    let mut cells: Vec<Case<'_>> = Vec::new();
     for c in comparisons.iter().filter(|c| c.group == "all" && c.estimator == Estimator::Unbiased) {
         let (Some(difference), Some(propensity)) = (c.difference, c.propensity.as_deref()) else { continue };
-        let leaders = cells.entry((&c.a, &c.b, c.metric.clone(), c.k)).or_default();
+        let cell = (c.a.as_str(), c.b.as_str(), c.metric.as_str(), c.k);
+        let place = cells.iter().position(|case| case.cell == cell).unwrap_or_else(|| {
+            cells.push(Case { cell, leaders: Default::default() });
+            cells.len() - 1
+        });
         if difference != 0.0 {
-            leaders[usize::from(difference < 0.0)].insert(propensity);
+            cells[place].leaders[usize::from(difference < 0.0)].insert(propensity);
         }
     }
     let mut findings: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for ((a, b, metric, k), leaders) in &cells {
+    for Case { cell: (a, b, metric, k), leaders } in &cells {
         let names = leaders.each_ref().map(|set| set.iter().copied().collect::<Vec<_>>().join(", "));
         if leaders.iter().all(|set| !set.is_empty()) {
             let text = format!("{metric}@{k}: {a} is above {b} with {}, below with {}", names[0], names[1]);
@@ -144,7 +155,10 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
         .map(|((asked, lane), void)| {
             let propensity = finish.settings.lanes[lane].origin.as_deref().unwrap_or("");
             let metric = finish.settings.asked[asked].name();
-            Finding::new(&U009, format!("with {propensity}, unbiased {metric} cancels beyond 1e8 in {void} of {} rows", finish.settings.rows))
+            Finding::new(
+                &U009,
+                format!("with {propensity}, unbiased {metric} cancels beyond 1e8 in {void} of {} rows", finish.settings.rows),
+            )
         })
         .collect()
 }

@@ -36,8 +36,9 @@ impl Groups {
             return Err(Error::value("the number of groups is off").expected("1 to 65534").found(names.len().to_string()));
         }
         if let Some(name) = names.iter().enumerate().find(|(i, name)| *name == "all" || names[..*i].contains(name)) {
-            return Err(Error::value(format!("the group '{}' stands twice", name.1))
-                .hint("'all' is the name of all labels together"));
+            return Err(
+                Error::value(format!("the group '{}' stands twice", name.1)).hint("'all' is the name of all labels together")
+            );
         }
         if let Some(label) = of.iter().position(|group| group.is_some_and(|g| usize::from(g) >= names.len())) {
             return Err(Error::value(format!("the group of label {label} does not exist"))
@@ -66,7 +67,9 @@ impl Groups {
     /// Cuts where the most frequent labels hold these shares of the training positives, ascending.
     pub fn by_share(stats: &LabelStats, cuts: &[f64]) -> Result<Groups> {
         if cuts.is_empty() || cuts.windows(2).any(|c| c[0] >= c[1]) || cuts.iter().any(|c| !(*c > 0.0 && *c < 1.0)) {
-            return Err(Error::value("the cuts of the groups are off").expected("ascending shares in (0, 1)").found(format!("{cuts:?}")));
+            return Err(Error::value("the cuts of the groups are off")
+                .expected("ascending shares in (0, 1)")
+                .found(format!("{cuts:?}")));
         }
         let counts = stats.dense_counts()?;
         let total = stats.positives() as f64;
@@ -80,7 +83,11 @@ impl Groups {
             before += counts[label];
         }
         let shares: Vec<String> = cuts.iter().map(|cut| format!("{}", cut * 100.0)).collect();
-        Groups::new(names(cuts.len() + 1), &of, format!("cut at {} % of training positives, most frequent first", shares.join(" and ")))
+        Groups::new(
+            names(cuts.len() + 1),
+            &of,
+            format!("cut at {} % of training positives, most frequent first", shares.join(" and ")),
+        )
     }
 
     /// Cuts at counts of training positives, descending: labels with at least the first count come first.

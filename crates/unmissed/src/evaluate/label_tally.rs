@@ -21,22 +21,24 @@ pub(super) struct LabelTally {
     pub(super) hits: Vec<u32>,
 }
 
-/// Up to this many counters are held at once; more labels or ranks go by sorting.
-const MOST_COUNTERS: usize = 1 << 27;
+/// Up to this many labels are counted; more of them, or ranks that do not fit into 15 bits, go by sorting.
+const MOST_LABELS: usize = 1 << 25;
 /// Labels are counted in this many ranges, in parallel.
-const RANGES: usize = 8;
+const RANGES: usize = 4;
 
 impl LabelTally {
     /// Counts top lists: `kmax` labels a row, and a word of hits for each 64 of them.
     pub(super) fn count(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
-        let parts: Vec<LabelTally> = if labels.saturating_mul(kmax) <= MOST_COUNTERS {
+        let parts: Vec<LabelTally> = if labels <= MOST_LABELS && kmax < 1 << 15 {
             let size = labels.div_ceil(RANGES).max(1);
             let range = |part: usize| (part * size).min(labels)..((part + 1) * size).min(labels);
             (0..RANGES).into_par_iter().map(|part| count_range(range(part), kmax, tops, hits)).collect()
         } else {
             vec![count_sorted(kmax, tops, hits)]
         };
-        let mut all = LabelTally { offsets: vec![0], ..LabelTally::default() };
+        let mut all = LabelTally::new();
+        let total = parts.iter().map(|part| part.ranks.len()).sum();
+        [&mut all.ranks, &mut all.predicted, &mut all.hits].into_iter().for_each(|list| list.reserve_exact(total));
         for part in parts {
             let base = all.ranks.len() as u64;
             all.ids.extend(part.ids);
@@ -91,27 +93,43 @@ fn hit(words: &[u64], row: usize, rank: usize, kmax: usize) -> bool {
     words[row * kmax.div_ceil(64) + rank / 64] >> (rank % 64) & 1 == 1
 }
 
+/// Counting sort by label; what is left to count at a label is a few codes of rank and hit.
 fn count_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
-    // Predictions in the low half, hits in the high half of a word: one memory access for both.
-    let mut counters = vec![0u64; range.len() * kmax];
     let (start, size) = (range.start as u32, range.len() as u32);
+    // Where the codes of each label end, at first; then, as they are put in from behind, where they start.
+    let mut cursors = vec![0u32; range.len() + 1];
+    for label in tops.iter().copied().flatten() {
+        let place = label.wrapping_sub(start);
+        if place < size {
+            cursors[place as usize] += 1;
+        }
+    }
+    let mut total = 0;
+    for cursor in &mut cursors {
+        total += *cursor;
+        *cursor = total;
+    }
+    let mut codes = vec![0u16; total as usize];
+    let words = kmax.div_ceil(64);
     for (tops, hits) in tops.iter().zip(hits) {
-        for (row, top) in tops.chunks_exact(kmax).enumerate() {
+        for (top, hits) in tops.chunks_exact(kmax).zip(hits.chunks_exact(words)) {
             for (rank, label) in top.iter().enumerate() {
                 let place = label.wrapping_sub(start);
                 if place < size {
-                    let is_hit = u64::from(hit(hits, row, rank, kmax));
-                    counters[place as usize * kmax + rank] += 1 + (is_hit << 32);
+                    let cursor = &mut cursors[place as usize];
+                    *cursor -= 1;
+                    codes[*cursor as usize] = (rank << 1) as u16 | (hits[rank / 64] >> (rank % 64) & 1) as u16;
                 }
             }
         }
     }
     let mut tally = LabelTally::new();
-    for (place, ranks) in counters.chunks_exact(kmax).enumerate() {
-        for (rank, counter) in ranks.iter().enumerate() {
-            if *counter > 0 {
-                tally.push(start + place as u32, rank as u32, *counter as u32, (*counter >> 32) as u32);
-            }
+    for (place, pair) in cursors.windows(2).enumerate() {
+        let codes = &mut codes[pair[0] as usize..pair[1] as usize];
+        codes.sort_unstable();
+        for same in codes.chunk_by(|a, b| a >> 1 == b >> 1) {
+            let hits = same.iter().filter(|code| **code & 1 == 1).count();
+            tally.push(start + place as u32, u32::from(same[0] >> 1), same.len() as u32, hits as u32);
         }
     }
     tally

@@ -4,7 +4,6 @@
 //! (group, pair of models, term, k) the products; each of them `width` lanes long. At the end a few counters.
 
 use super::settings::Settings;
-use super::table::BLOCK;
 
 /// What is summed about the best row terms.
 pub(super) const D: usize = 0;
@@ -55,7 +54,7 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(settings: &Settings, terms: usize) -> Layout {
         Layout {
-            width: settings.lanes.len().next_multiple_of(BLOCK),
+            width: settings.width(),
             groups: settings.groups.len(),
             models: settings.models.len(),
             pairs: settings.pairs().len(),

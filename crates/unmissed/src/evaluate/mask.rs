@@ -10,8 +10,8 @@
 
 use super::layout::MASK;
 use super::pass::{Hit, Plan, Scratch};
-use super::settings::Kind;
 use super::sets::mask_covariance;
+use super::settings::Kind;
 
 /// Adds the mask variances of each model and the covariances of each pair.
 pub(super) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {

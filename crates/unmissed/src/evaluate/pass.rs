@@ -14,6 +14,9 @@ use crate::metrics::UNRANKED;
 /// Rows in a chunk. A part of the tally format.
 pub const CHUNK: usize = 4096;
 
+/// Rows whose labels are looked up together.
+const BATCH: usize = 32;
+
 /// What the pass needs to know.
 pub(super) struct Plan<'a> {
     pub(super) settings: &'a Settings,
@@ -50,7 +53,14 @@ pub(super) struct Hit {
 #[derive(Default)]
 pub(super) struct Scratch {
     keys: Vec<u64>,
-    truth: Vec<u32>,
+    /// Labels of the rows of the batch, sorted within each row.
+    batch: Vec<u32>,
+    /// Lanes of these labels.
+    lanes: Vec<f64>,
+    /// Where the labels of the row at hand start in the batch.
+    start: usize,
+    /// Where those of the next row do.
+    next: usize,
     /// Places in the table of the row's labels.
     pub(super) places: Vec<usize>,
     /// Ranks of the row's labels, by model.
@@ -110,6 +120,9 @@ fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
     };
     let first = rows.start;
     for row in rows {
+        if (row - first).is_multiple_of(BATCH) {
+            gather(plan, row..(row + BATCH).min(plan.rows(chunk).end), &mut scratch);
+        }
         select_and_match(plan, row, row - first, &mut scratch, &mut result);
         let local = row - first;
         let ChunkResult { sums, tops, .. } = &mut result;
@@ -124,18 +137,39 @@ fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
     result
 }
 
+/// Copies the lanes of all labels of the next rows. They are anywhere in memory, and loads that do not wait for each other
+/// overlap: one by one, when they are needed, they would take most of the time of the pass.
+#[inline(always)]
+fn gather(plan: &Plan<'_>, rows: std::ops::Range<usize>, s: &mut Scratch) {
+    let width = plan.layout.width;
+    s.batch.clear();
+    for row in rows {
+        let start = s.batch.len();
+        s.batch.extend_from_slice(plan.truth.row_ids(row));
+        if !plan.truth.is_sorted() {
+            s.batch[start..].sort_unstable();
+        }
+    }
+    s.lanes.resize(s.batch.len() * width, 0.0);
+    for (label, into) in s.batch.iter().zip(s.lanes.chunks_exact_mut(width)) {
+        let base = plan.table.base(plan.table.place(*label));
+        let from = &plan.table.inverse[base..base + width];
+        for (into, from) in into.chunks_exact_mut(BLOCK).zip(from.chunks_exact(BLOCK)) {
+            into.copy_from_slice(from);
+        }
+    }
+    s.start = 0;
+    s.next = 0;
+}
+
 /// The top lists of a row, and where the row's labels are in them.
 #[inline(always)]
 fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, result: &mut ChunkResult) {
     let (kmax, words) = (plan.settings.depth, plan.words());
-    let truth = plan.truth.row_ids(row);
-    s.truth.clear();
-    s.truth.extend_from_slice(truth);
-    if !plan.truth.is_sorted() {
-        s.truth.sort_unstable();
-    }
+    (s.start, s.next) = (s.next, s.next + plan.truth.row_ids(row).len());
+    let truth = &s.batch[s.start..s.next];
     s.places.clear();
-    s.places.extend(s.truth.iter().map(|label| plan.table.place(*label)));
+    s.places.extend(truth.iter().map(|label| plan.table.place(*label)));
     result.sums[plan.layout.counter(ROWS)] += 1.0;
     result.sums[plan.layout.counter(UNLABELLED)] += f64::from(u8::from(truth.is_empty()));
     for (model, scores) in plan.models.iter().enumerate() {
@@ -146,10 +180,10 @@ fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, 
         result.sums[plan.layout.silent(model)] += f64::from(u8::from(len == 0));
         let (ranks, hits) = (&mut s.ranks[model], &mut s.hits[model]);
         ranks.clear();
-        ranks.resize(s.truth.len(), UNRANKED);
+        ranks.resize(truth.len(), UNRANKED);
         hits.clear();
         for (rank, label) in top[..len].iter().enumerate() {
-            if let Some(at) = position(&s.truth, *label) {
+            if let Some(at) = position(truth, *label) {
                 ranks[at] = rank as u32;
                 hits.push(Hit { rank: rank as u32, at: at as u32 });
                 result.hits[model][local * words + rank / 64] |= 1 << (rank % 64);
@@ -173,7 +207,7 @@ fn position(sorted: &[u32], label: u32) -> Option<usize> {
 #[inline(always)]
 fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
     s.members.clear();
-    s.members.extend(0..s.truth.len() as u32);
+    s.members.extend(0..s.places.len() as u32);
     for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
         group_hits.clone_from(hits);
     }
@@ -182,7 +216,7 @@ fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn
     for group in 1..plan.settings.groups.len() {
         let is_member = |at: u32| usize::from(plan.table.group(s.places[at as usize])) + 1 == group;
         s.members.clear();
-        s.members.extend((0..s.truth.len() as u32).filter(|at| is_member(*at)));
+        s.members.extend((0..s.places.len() as u32).filter(|at| is_member(*at)));
         for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
             group_hits.clear();
             group_hits.extend(hits.iter().filter(|hit| is_member(hit.at)));
@@ -229,6 +263,12 @@ fn block_of(values: &[f64], start: usize) -> [f64; BLOCK] {
     block
 }
 
+/// The weight among the lanes of a label.
+#[inline(always)]
+fn weight_of(plan: &Plan<'_>, lanes: &[f64], base: usize) -> f64 {
+    plan.table.weight_lane.map_or(1.0, |lane| lanes[base + lane])
+}
+
 #[inline(always)]
 fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
     for (lane, sum) in sums[start..start + BLOCK].iter_mut().enumerate() {
@@ -250,10 +290,10 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
             for (seen, at) in s.members.iter().enumerate() {
-                let place = s.places[*at as usize];
-                let mut value = block_of(&plan.table.inverse, plan.table.base(place) + block * BLOCK);
+                let base = (s.start + *at as usize) * layout.width;
+                let mut value = block_of(&s.lanes, base + block * BLOCK);
                 if *weighted {
-                    let weight = plan.table.weight(place);
+                    let weight = weight_of(plan, &s.lanes, base);
                     value.iter_mut().for_each(|v| *v *= weight);
                 }
                 // Insertion in all lanes at once, without branches.
@@ -305,9 +345,10 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
             let value = match &term.kind {
                 Kind::Sum { discounts, scales, weighted } => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
-                        let at = s.places[hits[next].at as usize];
-                        let q = block_of(&plan.table.inverse, plan.table.base(at) + block * BLOCK);
-                        let gain = discounts[hits[next].rank as usize] * if *weighted { plan.table.weight(at) } else { 1.0 };
+                        let base = (s.start + hits[next].at as usize) * layout.width;
+                        let q = block_of(&s.lanes, base + block * BLOCK);
+                        let gain =
+                            discounts[hits[next].rank as usize] * if *weighted { weight_of(plan, &s.lanes, base) } else { 1.0 };
                         for lane in 0..BLOCK {
                             total[lane] += gain * q[lane];
                         }
@@ -317,8 +358,8 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                 }
                 Kind::Product => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
-                        let at = s.places[hits[next].at as usize];
-                        let q = block_of(&plan.table.inverse, plan.table.base(at) + block * BLOCK);
+                        let base = (s.start + hits[next].at as usize) * layout.width;
+                        let q = block_of(&s.lanes, base + block * BLOCK);
                         for lane in 0..BLOCK {
                             total[lane] *= 1.0 - q[lane];
                         }

@@ -221,7 +221,9 @@ impl<'a> Evaluation<'a> {
     /// The pass and its finish. Runs in the current rayon pool.
     pub fn run(&self) -> Result<EvaluationResult> {
         if self.shard.1 > 1 {
-            return Err(Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole"));
+            return Err(
+                Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
+            );
         }
         self.tally()?.finish()
     }
@@ -279,8 +281,7 @@ impl<'a> Evaluation<'a> {
             LabelTally::count(labels, settings.depth, &tops, &hits)
         };
         let models = settings.models.len();
-        let (tallies, positives) =
-            rayon::join(|| (0..models).map(count).collect::<Vec<_>>(), || Positives::count(labels, ids));
+        let (tallies, positives) = rayon::join(|| (0..models).map(count).collect::<Vec<_>>(), || Positives::count(labels, ids));
         let has_label_metrics = settings.asked.iter().any(|asked| matches!(asked.metric().map(|m| m.shape()), Ok(Shape::Label(_))));
         let entries = (settings.bootstrap > 0 && has_label_metrics && settings.interval == IntervalKind::Population)
             .then(|| self.entries(&settings, rows.clone(), &results));

@@ -72,6 +72,7 @@ impl Evaluation<'_> {
             interval: self.interval,
             bootstrap: self.bootstrap,
             seed: self.seed,
+            weighted: self.weights.is_some(),
             largest_weight: self.weights.as_ref().map_or(1.0, |(_, weights)| weights.iter().copied().fold(0.0, f64::max)),
             controlled: match self.rate {
                 Some(Rate::Shown { shown, of }) => Some((shown, of)),
@@ -162,15 +163,17 @@ impl Evaluation<'_> {
                     "labels that are shown without replacement do not go missing independently, and of most label sets no row \
                      was shown all; metrics that are sums over labels can be estimated",
                 )),
-                (Shape::Product, Some(Rate::Shown { shown, .. })) if self.ks.iter().any(|k| *k > *shown as usize) => Err(cannot(
-                    &format!("k = {:?} with {shown} labels shown a row", self.ks),
-                )
-                .expected("k at most the number of labels shown")
-                .hint("no row was shown a whole top list, so nothing is known about lists without a hit")),
+                (Shape::Product, Some(Rate::Shown { shown, .. })) if self.ks.iter().any(|k| *k > *shown as usize) => {
+                    Err(cannot(&format!("k = {:?} with {shown} labels shown a row", self.ks))
+                        .expected("k at most the number of labels shown")
+                        .hint("no row was shown a whole top list, so nothing is known about lists without a hit"))
+                }
                 _ => Ok(()),
             },
             Estimator::Unbiased => Ok(()),
-            Estimator::Normalized if controlled => Err(cannot("a controlled set").hint("its unbiased value needs no best value to compare with")),
+            Estimator::Normalized if controlled => {
+                Err(cannot("a controlled set").hint("its unbiased value needs no best value to compare with"))
+            }
             Estimator::Normalized if self.propensities.is_empty() => {
                 Err(cannot("no propensities").hint("give a propensity model, such as jpv, and the training labels"))
             }
@@ -195,7 +198,10 @@ impl Evaluation<'_> {
                 && let Some(copied) = checks::copies(phi, stats, &[10.0])?.first().filter(|c| (c.largest_change - 1.0).abs() > 0.01)
             {
                 let change = copied.largest_change;
-                findings.push(Finding::new(&U002, format!("{}: ten copies of the data change a propensity by a factor of {change:.2}", p.origin())));
+                findings.push(Finding::new(
+                    &U002,
+                    format!("{}: ten copies of the data change a propensity by a factor of {change:.2}", p.origin()),
+                ));
             }
             let implied = checks::implied_priors(p, stats)?;
             if let Some((label, prior)) = implied.impossible.first() {

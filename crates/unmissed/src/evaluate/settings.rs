@@ -4,6 +4,7 @@
 
 use super::findings::Finding;
 use super::interval::IntervalKind;
+use super::table::BLOCK;
 use crate::error::Result;
 use crate::metrics::{self, Estimator, Metric, SetTerm, Shape};
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,8 @@ pub(super) struct Settings {
     pub(super) interval: IntervalKind,
     pub(super) bootstrap: usize,
     pub(super) seed: u64,
+    /// Whether labels have weights, which then take the lane after the last.
+    pub(super) weighted: bool,
     pub(super) largest_weight: f64,
     /// `(shown, of)` of a controlled set drawn without replacement.
     pub(super) controlled: Option<(u32, u32)>,
@@ -109,6 +112,11 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn kmax(&self) -> usize {
         self.ks.last().copied().unwrap_or(1)
+    }
+
+    /// Lanes with that of the weights and padding.
+    pub(super) fn width(&self) -> usize {
+        (self.lanes.len() + usize::from(self.weighted)).next_multiple_of(BLOCK)
     }
 
     /// Lanes that an estimator is computed on.

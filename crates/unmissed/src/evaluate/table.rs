@@ -17,14 +17,16 @@ pub(super) struct Table {
     pub(super) width: usize,
     /// The labels that the table has, ascending; all when `None`.
     pub(super) ids: Option<Vec<u32>>,
-    /// Whether all labels have the inverse propensities of the one entry: there are no propensities.
+    /// Whether all labels have the inverse propensities of the one entry: there are neither propensities nor weights.
     pub(super) shared: bool,
+    /// Where the first label's lanes are, so that each label's lie on as few cache lines as they can.
+    pub(super) shift: usize,
     /// Inverse propensities by place, lane last.
     pub(super) inverse: Vec<f64>,
     /// Variances of the inverse propensities in the same layout; empty when no propensities carry any.
     pub(super) variance: Vec<f64>,
-    /// Weights by place; empty without weights.
-    pub(super) weight: Vec<f64>,
+    /// The lane that holds the label's weight, when there are weights: so it comes with the same cache line.
+    pub(super) weight_lane: Option<usize>,
     /// Groups by place; empty without groups.
     pub(super) group: Vec<u16>,
 }
@@ -42,7 +44,7 @@ impl Table {
     /// Where the lanes of a place start.
     #[inline(always)]
     pub(super) fn base(&self, place: usize) -> usize {
-        if self.shared { 0 } else { place * self.width }
+        if self.shared { 0 } else { self.shift + place * self.width }
     }
 
     /// The inverse propensities of a place.
@@ -58,9 +60,8 @@ impl Table {
     }
 
     /// The weight of a place; 1 without weights.
-    #[inline(always)]
     pub(super) fn weight(&self, place: usize) -> f64 {
-        if self.weight.is_empty() { 1.0 } else { self.weight[place] }
+        self.weight_lane.map_or(1.0, |lane| self.lanes(place)[lane])
     }
 
     /// The group of a place.
@@ -82,9 +83,10 @@ impl Table {
             width: self.width,
             ids: Some(labels.to_vec()),
             shared: self.shared,
-            inverse: if self.shared { self.inverse.clone() } else { wide(&self.inverse) },
+            shift: 0,
+            inverse: if self.shared { self.inverse.clone() } else { wide(&self.inverse[self.shift..]) },
             variance: wide(&self.variance),
-            weight: if self.weight.is_empty() { Vec::new() } else { places.iter().map(|place| self.weight[*place]).collect() },
+            weight_lane: self.weight_lane,
             group: if self.group.is_empty() { Vec::new() } else { places.iter().map(|place| self.group[*place]).collect() },
         }
     }
@@ -99,22 +101,19 @@ impl Table {
             return Err(pair[0]);
         }
         labels.dedup();
-        let mut out = Table { width: self.width, shared: self.shared, ids: Some(labels), ..Table::default() };
+        let mut out =
+            Table { width: self.width, shared: self.shared, weight_lane: self.weight_lane, ids: Some(labels), ..Table::default() };
         if self.shared {
             out.inverse.clone_from(&self.inverse);
         }
         for label in out.ids.iter().flatten() {
             let from = if a.binary_search(label).is_ok() { self } else { other };
             let place = from.place(*label);
-            let range = place * from.width..(place + 1) * from.width;
             if !self.shared {
-                out.inverse.extend_from_slice(&from.inverse[range.clone()]);
+                out.inverse.extend_from_slice(from.lanes(place));
             }
             if !from.variance.is_empty() {
-                out.variance.extend_from_slice(&from.variance[range]);
-            }
-            if !from.weight.is_empty() {
-                out.weight.push(from.weight[place]);
+                out.variance.extend_from_slice(&from.variance[place * from.width..(place + 1) * from.width]);
             }
             if !from.group.is_empty() {
                 out.group.push(from.group[place]);

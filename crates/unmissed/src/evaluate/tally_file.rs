@@ -7,7 +7,7 @@
 use super::label_tally::{LabelTally, Positives};
 use super::layout::Layout;
 use super::settings::Settings;
-use super::table::{BLOCK, Table};
+use super::table::Table;
 use super::tally::{Entries, Tally};
 use crate::data::{Output, Source};
 use crate::error::{Error, Result};
@@ -37,12 +37,13 @@ impl Tally {
             None => &self.table.restricted(&self.occurring()),
             Some(_) => &self.table,
         };
-        let json = serde_json::to_vec(&self.settings).map_err(|cause| Error::value(format!("cannot write the settings ({cause})")))?;
+        let json =
+            serde_json::to_vec(&self.settings).map_err(|cause| Error::value(format!("cannot write the settings ({cause})")))?;
         let mut out = MAGIC.to_vec();
         out.extend(VERSION.to_le_bytes());
         put(&mut out, &json);
         put(&mut out, &table.ids.clone().unwrap_or_default());
-        [&table.inverse, &table.variance, &table.weight].into_iter().for_each(|values| put(&mut out, values));
+        [&table.inverse, &table.variance].into_iter().for_each(|values| put(&mut out, values));
         put(&mut out, &table.group);
         put(&mut out, &self.chunks.keys().copied().collect::<Vec<u64>>());
         self.chunks.values().for_each(|sums| put(&mut out, sums));
@@ -64,24 +65,27 @@ impl Tally {
 
     /// The tally of a file's bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Tally> {
-        let Some((body, sum)) = bytes.split_last_chunk::<8>().filter(|(body, _)| body.starts_with(MAGIC) && body.len() >= 12) else {
+        let Some((body, sum)) = bytes.split_last_chunk::<8>().filter(|(body, _)| body.starts_with(MAGIC) && body.len() >= 12)
+        else {
             return Err(Error::format("not a tally").expected("a file that 'evaluate --tally' wrote"));
         };
         let mut reader = Reader { rest: &body[8..] };
         let version = u32::from_le_bytes(reader.take::<4>()?);
         if version != VERSION {
-            return Err(Error::format("a tally of another version").expected(format!("version {VERSION}")).found(version.to_string()));
+            return Err(Error::format("a tally of another version")
+                .expected(format!("version {VERSION}"))
+                .found(version.to_string()));
         }
         if checksum(body) != u64::from_le_bytes(*sum) {
             return Err(Error::format("the tally is damaged: its checksum does not fit").hint("write or copy it again"));
         }
         let settings: Settings = serde_json::from_slice(&reader.list::<u8>()?)
             .map_err(|cause| Error::format(format!("cannot read the settings of the tally ({cause})")))?;
-        let width = settings.lanes.len().next_multiple_of(BLOCK);
-        let mut table = Table { width, ids: Some(reader.list()?), ..Table::default() };
-        (table.inverse, table.variance, table.weight) = (reader.list()?, reader.list()?, reader.list()?);
+        let mut table = Table { width: settings.width(), ids: Some(reader.list()?), ..Table::default() };
+        (table.inverse, table.variance) = (reader.list()?, reader.list()?);
         table.group = reader.list()?;
-        table.shared = settings.lanes.len() == 1;
+        table.shared = settings.lanes.len() == 1 && !settings.weighted;
+        table.weight_lane = settings.weighted.then_some(settings.lanes.len());
         let numbers: Vec<u64> = reader.list()?;
         let chunks = numbers.iter().map(|number| Ok((*number, reader.list()?))).collect::<Result<_>>()?;
         let positives = Positives { ids: reader.list()?, counts: reader.list()? };
@@ -109,7 +113,7 @@ impl Tally {
         let wide = |values: &[f64]| values.is_empty() || values.len() == ids.len() * self.table.width;
         let inverse = if self.table.shared { self.table.inverse.len() == self.table.width } else { wide(&self.table.inverse) };
         let narrow = |len: usize| len == 0 || len == ids.len();
-        if !inverse || !wide(&self.table.variance) || !narrow(self.table.weight.len()) || !narrow(self.table.group.len()) {
+        if !inverse || !wide(&self.table.variance) || !narrow(self.table.group.len()) {
             return broken("its table of labels");
         }
         if ids != self.occurring() {
@@ -180,7 +184,8 @@ impl Reader<'_> {
 
     fn list<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(&mut self) -> Result<Vec<T>> {
         let count = u64::from_le_bytes(self.take::<8>()?);
-        let bytes = count.checked_mul(size_of::<T>() as u64).filter(|bytes| *bytes <= self.rest.len() as u64).ok_or_else(Self::cut)?;
+        let bytes =
+            count.checked_mul(size_of::<T>() as u64).filter(|bytes| *bytes <= self.rest.len() as u64).ok_or_else(Self::cut)?;
         let (head, rest) = self.rest.split_at(bytes as usize);
         self.rest = rest;
         Ok(bytemuck::pod_collect_to_vec(head))

@@ -40,10 +40,8 @@ impl Named for Abandonment {
 
 impl Metric for Abandonment {
     fn offers(&self) -> &'static [Offer] {
-        static OFFERS: &[Offer] = &[
-            Offer::of(Estimator::Observed, Assumption::Complete),
-            Offer::of(Estimator::Unbiased, Assumption::Independent),
-        ];
+        static OFFERS: &[Offer] =
+            &[Offer::of(Estimator::Observed, Assumption::Complete), Offer::of(Estimator::Unbiased, Assumption::Independent)];
         OFFERS
     }
     fn shape(&self) -> Shape {

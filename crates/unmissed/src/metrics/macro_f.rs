@@ -40,10 +40,8 @@ impl Named for MacroF {
 
 impl Metric for MacroF {
     fn offers(&self) -> &'static [Offer] {
-        static OFFERS: &[Offer] = &[
-            Offer::of(Estimator::Observed, Assumption::Complete),
-            Offer::of(Estimator::Unbiased, Assumption::Consistent),
-        ];
+        static OFFERS: &[Offer] =
+            &[Offer::of(Estimator::Observed, Assumption::Complete), Offer::of(Estimator::Unbiased, Assumption::Consistent)];
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {

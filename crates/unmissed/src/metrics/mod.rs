@@ -31,6 +31,7 @@ pub use independent::Work;
 
 use crate::error::Result;
 use crate::spec::{self, Named};
+use std::sync::LazyLock;
 
 /// All metrics, in the order of reports.
 pub static METRICS: &[&dyn Metric] = &[
@@ -140,5 +141,9 @@ pub fn find(name: &str) -> Result<&'static dyn Metric> {
 
 /// `1 / log2(rank + 2)`, ranks from 0: the discount of DCG.
 pub(crate) fn log_discount(rank: usize) -> f64 {
-    1.0 / ((rank + 2) as f64).log2()
+    static FIRST: LazyLock<[f64; 64]> = LazyLock::new(|| std::array::from_fn(computed));
+    fn computed(rank: usize) -> f64 {
+        1.0 / ((rank + 2) as f64).log2()
+    }
+    FIRST.get(rank).copied().unwrap_or_else(|| computed(rank))
 }

@@ -43,10 +43,8 @@ impl Named for NdcgMin {
 
 impl Metric for NdcgMin {
     fn offers(&self) -> &'static [Offer] {
-        static OFFERS: &[Offer] = &[
-            Offer::of(Estimator::Observed, Assumption::Complete),
-            Offer::of(Estimator::Unbiased, Assumption::Independent),
-        ];
+        static OFFERS: &[Offer] =
+            &[Offer::of(Estimator::Observed, Assumption::Complete), Offer::of(Estimator::Unbiased, Assumption::Independent)];
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {

@@ -44,10 +44,8 @@ impl Named for Recall {
 
 impl Metric for Recall {
     fn offers(&self) -> &'static [Offer] {
-        static OFFERS: &[Offer] = &[
-            Offer::of(Estimator::Observed, Assumption::Complete),
-            Offer::of(Estimator::Unbiased, Assumption::Independent),
-        ];
+        static OFFERS: &[Offer] =
+            &[Offer::of(Estimator::Observed, Assumption::Complete), Offer::of(Estimator::Unbiased, Assumption::Independent)];
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {

@@ -17,8 +17,7 @@ impl Rows {
         let mut all = Rows { labels, truth: Vec::new(), scores: Vec::new() };
         for row in 0..rows as u64 {
             let key = row_key(seed, Purpose::GenerateRows, row);
-            let truth: Vec<u32> =
-                (0..labels as u32).filter(|j| uniform_at(key, *j) < rate / f64::from(j + 1).sqrt()).collect();
+            let truth: Vec<u32> = (0..labels as u32).filter(|j| uniform_at(key, *j) < rate / f64::from(j + 1).sqrt()).collect();
             let key = row_key(seed + 1, Purpose::GenerateRows, row);
             let scored = (0..labels as u32).filter(|j| uniform_at(key, labels as u32 + j) < 0.8);
             let score = |j: u32| (uniform_at(key, j) + if truth.contains(&j) { skill } else { 0.0 }) as f32;
