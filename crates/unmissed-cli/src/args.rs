@@ -3,8 +3,8 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::path::{Path, PathBuf};
-use unmissed::data::Dataset;
 use unmissed::data::formats::{self, Content, ReadOptions};
+use unmissed::data::{Csr, Dataset};
 use unmissed::report::renderers::RENDERERS;
 use unmissed::spec::{Named, Spec};
 
@@ -56,6 +56,10 @@ impl Reading {
 
     pub(crate) fn dataset(&self, path: &Path, app: &App) -> Outcome<Dataset<'static>> {
         Ok(formats::read_dataset(path, &self.options(app))?)
+    }
+
+    pub(crate) fn scores(&self, path: &Path, app: &App) -> Outcome<Csr<'static, f32>> {
+        Ok(formats::read_scores(path, &self.options(app))?)
     }
 
     /// The threshold for positive ratings.

@@ -1,10 +1,13 @@
 //! How good is a multi-label model really, when its labels are incomplete and long-tailed?
 //!
 //! The crate follows the data: [`data`] is read and described; [`propensity`] says how likely a relevant label is to be
-//! observed; later stages (metrics, training) stand on both.
+//! observed; [`metrics`] are what one wants to know, and
+//! [`evaluate`] gets it from incomplete labels; later stages (training, reports) stand on these.
 
 pub mod data;
 pub mod error;
+pub mod evaluate;
+pub mod metrics;
 pub mod progress;
 pub mod propensity;
 pub mod report;

@@ -27,6 +27,8 @@ pub enum Purpose {
     Halves = 7,
     /// Perturbed starting points of curve fits, by start.
     FitStarts = 8,
+    /// Weights of rows in bootstrap replicates, by row.
+    Bootstrap = 9,
 }
 
 /// The stream for `index` under `purpose`.

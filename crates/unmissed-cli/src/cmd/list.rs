@@ -4,6 +4,8 @@ use crate::app::{App, Outcome};
 use unmissed::cells;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
+use unmissed::evaluate::CHECKS;
+use unmissed::metrics::METRICS;
 use unmissed::propensity::estimators::ESTIMATORS;
 use unmissed::propensity::models::MODELS;
 use unmissed::report::renderers::RENDERERS;
@@ -43,6 +45,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         registry("generators", "artificial data (unmissed generate)", GENERATORS),
         registry("models", "propensity models (--propensity)", MODELS),
         registry("estimators", "ways to estimate propensities (unmissed propensity estimate)", ESTIMATORS),
+        registry("metrics", "what evaluation measures (--metrics)", METRICS),
+        Registry {
+            name: "checks",
+            summary: "findings by code (docs/checks.md)",
+            entries: CHECKS.iter().map(|check| (check.code, check.title)).collect(),
+        },
         registry("renderers", "ways to print results (--format)", RENDERERS),
     ];
     let registries: Vec<&Registry> = registries.iter().collect();

@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 mod convert;
+mod evaluate;
 mod generate;
 mod impute;
 mod list;
@@ -21,6 +22,8 @@ pub(crate) enum Command {
     Mask(mask::Args),
     Propensity(propensity::Args),
     Impute(impute::Args),
+    Evaluate(Box<evaluate::Args>),
+    Merge(evaluate::MergeArgs),
     Convert(convert::Args),
     List(list::Args),
     Completions(completions::Args),
@@ -35,6 +38,8 @@ impl Command {
             Command::Mask(args) => mask::run(args, app),
             Command::Propensity(args) => propensity::run(args, app),
             Command::Impute(args) => impute::run(args, app),
+            Command::Evaluate(args) => evaluate::run(args, app),
+            Command::Merge(args) => evaluate::merge(args, app),
             Command::Convert(args) => convert::run(args, app),
             Command::List(args) => list::run(args, app),
             Command::Completions(args) => completions::run(args, app),

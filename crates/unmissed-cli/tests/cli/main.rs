@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod commands;
+mod evaluate;
 mod help;
 mod manners;
 mod propensity;

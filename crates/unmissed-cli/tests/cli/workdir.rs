@@ -27,6 +27,8 @@ impl Workdir {
         dir.run("mask train_late.txt --propensity power:gamma=0.5 -o train.txt").ok();
         std::fs::rename(dir.path("train.txt.propensities.csv"), dir.path("known.csv")).unwrap();
         dir.write("controlled.txt", controlled(&dir.read("test.txt")).as_bytes());
+        dir.write("p.txt", predictions(&dir.read("test.txt"), 5).as_bytes());
+        dir.write("q.txt", predictions(&dir.read("test.txt"), 3).as_bytes());
         dir.write("hierarchy.tsv", (1..12).map(|label| format!("{label}\t{}\n", label / 3)).collect::<String>().as_bytes());
         dir.write("bought.tsv", (0..12).map(|label| format!("{label}\t{}\n", (label + 1) % 12)).collect::<String>().as_bytes());
         dir.write("viewed.tsv", (0..36).map(|i| format!("{}\t{}\n", i % 12, i * 7)).collect::<String>().as_bytes());
@@ -128,4 +130,17 @@ fn controlled(text: &str) -> String {
         controlled.push_str(&format!("{} {features}\n", kept.join(",")));
     }
     controlled
+}
+
+/// For each row four labels: the true ones first, except in every `wrong`th row.
+fn predictions(text: &str, wrong: usize) -> String {
+    let rows = text.lines().skip(1).enumerate().map(|(row, line)| {
+        let truth: Vec<usize> = line.split(' ').next().unwrap().split(',').filter_map(|label| label.parse().ok()).collect();
+        let others = (0..12).map(|i| (i * 5 + row) % 12).filter(|label| !truth.contains(label));
+        let first = if row % wrong == 0 { Vec::new() } else { truth.clone() };
+        let labels = first.into_iter().chain(others).take(4).enumerate();
+        labels.map(|(rank, label)| format!("{label}:{}", 10 - rank)).collect::<Vec<_>>().join(" ") + "\n"
+    });
+    let rows: Vec<String> = rows.collect();
+    format!("{} 12\n{}", rows.len(), rows.concat())
 }

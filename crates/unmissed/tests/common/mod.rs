@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::print_stdout)]
 
+pub mod evaluation;
+
 use std::path::{Path, PathBuf};
 use unmissed::data::formats::{Content, ReadOptions, read};
 use unmissed::spec::Spec;

@@ -1,0 +1,185 @@
+//! `unmissed evaluate` and `unmissed merge`: how good predictions are, from labels with holes.
+
+mod inputs;
+mod present;
+
+use crate::app::{App, Outcome};
+use crate::args::{Reading, Seed};
+use inputs::Model;
+use std::path::PathBuf;
+use unmissed::data::{Csr, LabelStats};
+use unmissed::evaluate::compat::{self, Library};
+use unmissed::evaluate::{Evaluation, IntervalKind, Tally};
+use unmissed::metrics::Estimator;
+use unmissed::propensity::{Propensities, models};
+
+/// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
+#[derive(clap::Args)]
+#[command(after_help = "Several --predictions are compared pair by pair. Several --propensity models cost about as much as one.
+Observed values pretend that nothing is missing; unbiased ones weigh by inverse propensities; normalized ones divide by
+the best that any ranking could have had. 'unmissed list metrics' and 'unmissed list checks' explain the names.
+
+Examples:
+  unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv
+  unmissed evaluate --test test.txt --predictions A=p.txt --predictions B=q.txt --metrics recall
+  unmissed evaluate --test test.txt --predictions p.txt --train train.txt --groups share --format csv
+  unmissed evaluate --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
+  unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally part1.tally")]
+pub(crate) struct Args {
+    /// Test labels
+    #[arg(long, value_name = "DATA")]
+    test: PathBuf,
+    /// Predictions for the rows of the test labels, in the same order; may be repeated
+    #[arg(long, required = true, value_name = "[NAME=]FILE")]
+    predictions: Vec<Model>,
+    /// Training labels: what propensity models, groups and weights are functions of
+    #[arg(long, value_name = "DATA")]
+    train: Option<PathBuf>,
+    /// Propensity model (constant, jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...); may be repeated
+    #[arg(long, value_name = "SPEC")]
+    propensity: Vec<String>,
+    /// Metrics, separated by commas [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    metrics: Vec<String>,
+    /// Estimators: observed, unbiased, normalized, clipped, hajek [default: all that each metric has]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    estimators: Vec<String>,
+    /// Lengths of the top list
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
+    k: Vec<usize>,
+    /// Every metric by group of labels too: share (head, torso, tail at 80 and 95 % of the training positives),
+    /// share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group'
+    #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "share")]
+    groups: Option<String>,
+    /// Gains of weighted-precision: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    #[arg(long, value_name = "HOW")]
+    weights: Option<String>,
+    /// The test labels are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
+    #[arg(long, value_name = "R/M")]
+    rate: Option<String>,
+    /// The pairs that were shown, relevant or not (for the self-normalised estimate)
+    #[arg(long, value_name = "DATA", requires = "rate")]
+    shown: Option<PathBuf>,
+    /// Also estimates with inverse propensities cut at TAU, and how biased they can be
+    #[arg(long, value_name = "TAU")]
+    clip: Option<f64>,
+    /// Level of intervals
+    #[arg(long, default_value_t = 0.95, value_name = "LEVEL")]
+    level: f64,
+    /// What intervals answer: population (rows are a sample) or mask (these rows, only missing labels are random)
+    #[arg(long, default_value = "population", value_name = "KIND")]
+    interval: String,
+    /// Bootstrap replicates for macro-f and coverage; 0 leaves their intervals out
+    #[arg(long, default_value_t = 200, value_name = "B")]
+    bootstrap: usize,
+    /// Only part I of N of the rows; needs --tally
+    #[arg(long, value_name = "I/N", requires = "tally")]
+    shard: Option<String>,
+    /// Write the tally of the pass into this file instead of results; 'unmissed merge' finishes
+    #[arg(long, value_name = "FILE")]
+    tally: Option<PathBuf>,
+    /// The numbers of another library, under its names: pyxclib or napkinxc
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["tally", "groups", "rate", "clip"])]
+    compat: Option<String>,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    seed: Seed,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let library = args.compat.as_deref().map(Library::of_name).transpose()?;
+    let parsed = args.propensity.iter().map(|text| models::parse(text)).collect::<unmissed::Result<Vec<_>>>()?;
+    let estimators = args.estimators.iter().map(|name| Estimator::of_name(name)).collect::<unmissed::Result<Vec<_>>>()?;
+    let interval: IntervalKind = args.interval.parse()?;
+    let shard = args.shard.as_deref().map(inputs::shard).transpose()?;
+    inputs::check_names(&args.predictions)?;
+
+    let test = args.reading.dataset(&args.test, app)?;
+    let truth = test.labels();
+    let stats = match &args.train {
+        Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
+        None => None,
+    };
+    let propensities = parsed
+        .iter()
+        .map(|model| match &stats {
+            Some(stats) => Ok(model.propensities(stats)?),
+            None => inputs::without_train(model, truth.cols()),
+        })
+        .collect::<Outcome<Vec<Propensities>>>()?;
+    let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
+    for model in &args.predictions {
+        scores.push((&model.name, args.reading.scores(&model.path, app)?));
+    }
+    if let Some(library) = library {
+        let k = args.k.iter().copied().max().unwrap_or(1);
+        let mut all = Vec::new();
+        for (name, scores) in &scores {
+            all.push((*name, compat::evaluate(library, truth, scores, propensities.first(), k)?));
+        }
+        return app.emit(&present::compat(&all)?);
+    }
+
+    let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
+    let located = |error: unmissed::Error| error.in_file(&args.test);
+    let mut evaluation = Evaluation::new(truth, &models)
+        .map_err(located)?
+        .ks(&args.k)?
+        .level(args.level)?
+        .interval(interval)
+        .bootstrap(args.bootstrap, args.seed.seed)
+        .progress(app.progress());
+    evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
+    if let Some(stats) = &stats {
+        evaluation = evaluation.train(stats);
+    }
+    if !args.metrics.is_empty() {
+        evaluation = evaluation.metrics(&args.metrics.iter().map(String::as_str).collect::<Vec<_>>())?;
+    }
+    if !estimators.is_empty() {
+        evaluation = evaluation.estimators(&estimators);
+    }
+    if let Some(how) = &args.groups {
+        evaluation = evaluation.groups(inputs::groups(how, stats.as_ref(), truth.cols())?)?;
+    }
+    if let Some(how) = &args.weights {
+        evaluation = evaluation.weights(how.clone(), inputs::weights(how, stats.as_ref(), truth.cols())?)?;
+    }
+    if let Some(tau) = args.clip {
+        evaluation = evaluation.clip(tau)?;
+    }
+    if let Some(rate) = &args.rate {
+        evaluation = evaluation.rate(inputs::rate(rate, truth.cols())?)?;
+    }
+    let shown = args.shown.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    if let Some(shown) = &shown {
+        evaluation = evaluation.shown(shown.labels())?;
+    }
+    if let Some((index, of)) = shard {
+        evaluation = evaluation.shard(index, of)?;
+    }
+    if let Some(path) = &args.tally {
+        evaluation.tally()?.write(path)?;
+        app.note(&format!("wrote {}; 'unmissed merge' finishes", path.display()));
+        return Ok(());
+    }
+    app.emit(&present::document(&evaluation.run()?)?)
+}
+
+/// Finish evaluations whose tallies were written with 'evaluate --tally': the same bytes as one run
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally a.tally
+  unmissed evaluate --test test.txt --predictions p.txt --shard 2/2 --tally b.tally
+  unmissed merge a.tally b.tally")]
+pub(crate) struct MergeArgs {
+    /// The tallies of all shards, in any order
+    #[arg(required = true, value_name = "TALLY")]
+    tallies: Vec<PathBuf>,
+}
+
+pub(crate) fn merge(args: &MergeArgs, app: &App) -> Outcome<()> {
+    let tallies = args.tallies.iter().map(Tally::read).collect::<unmissed::Result<Vec<Tally>>>()?;
+    app.emit(&present::document(&Tally::merge(tallies)?.finish()?)?)
+}

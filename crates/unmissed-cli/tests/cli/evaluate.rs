@@ -1,0 +1,158 @@
+//! Evaluation on the command line.
+
+use crate::workdir::Workdir;
+use serde_json::Value;
+
+/// Two rows by hand: precision@1 is 1/2, and under p = 1/2 for label 0 it is 1.
+fn by_hand() -> Workdir {
+    let dir = Workdir::new();
+    dir.write("test.txt", b"2 0 3\n0,1\n2\n");
+    dir.write("p.txt", b"2 3\n0:0.9 1:0.2\n0:0.6 2:0.5\n");
+    dir.write("half.csv", b"label,propensity\n0,0.5\n1,1\n2,1\n");
+    dir
+}
+
+fn row<'a>(json: &'a Value, metric: &str, k: u64, estimator: &str) -> &'a Value {
+    let rows = json["rows"].as_array().unwrap();
+    rows.iter()
+        .find(|row| row["metric"] == metric && row["k"] == k && row["estimator"] == estimator && row["group"] == "all")
+        .unwrap()
+}
+
+#[test]
+fn json_has_the_documented_shape_and_values() {
+    let dir = by_hand();
+    let json = dir.json("evaluate --test test.txt --predictions p.txt --propensity table:half.csv --k 1");
+    let observed = row(&json, "precision", 1, "observed");
+    assert_eq!((observed["value"].as_f64(), &observed["propensity"], observed["n"].as_u64()), (Some(0.5), &Value::Null, Some(2)));
+    let unbiased = row(&json, "precision", 1, "unbiased");
+    assert_eq!((unbiased["value"].as_f64(), unbiased["propensity"].as_str()), (Some(1.0), Some("table:half.csv")));
+    for field in ["metric", "k", "estimator", "propensity", "group", "model", "value", "se", "low", "high", "n", "assumption"] {
+        assert!(unbiased.get(field).is_some(), "{field}");
+    }
+    assert_eq!(unbiased["model"], "p");
+    assert!(json["findings"].as_array().is_some());
+}
+
+#[test]
+fn tables_fit_a_hundred_columns() {
+    let dir = Workdir::with_data();
+    let text = dir.run("evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --bootstrap 20").ok();
+    assert!(text.contains("precision@5") && text.contains("normalized"), "{text}");
+    for line in text.lines().take_while(|line| !line.starts_with("Findings")) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn shards_merge_to_the_same_bytes() {
+    let dir = Workdir::new();
+    dir.run("generate balls -o . --labels 12 --dim 3 --radius 0.3,0.7 --train-rows 100 --test-rows 9000 --seed 1").ok();
+    let rows = (0..9000).map(|row| format!("{}:2 {}:1\n", row * 7 % 12, (row * 7 + 1) % 12));
+    dir.write("p.txt", format!("9000 12\n{}", rows.collect::<String>()).as_bytes());
+    let common = "evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --bootstrap 10";
+    for shard in 1..=3 {
+        dir.run(&format!("{common} --shard {shard}/3 --tally {shard}.tally")).ok();
+    }
+    let whole = dir.run(&format!("{common} --format json --threads 1")).ok();
+    assert_eq!(dir.run("merge 3.tally 1.tally 2.tally --format json").ok(), whole);
+    assert!(dir.run("merge 1.tally 2.tally").refused().contains("rows"));
+    let mut bytes = std::fs::read(dir.path("1.tally")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    dir.write("broken.tally", &bytes);
+    assert!(dir.run("merge broken.tally").refused().starts_with("broken.tally"));
+    dir.write("short.tally", &bytes[..middle]);
+    assert!(dir.run("merge short.tally").refused().starts_with("short.tally"));
+}
+
+#[test]
+fn models_are_compared_in_pairs() {
+    let dir = Workdir::with_data();
+    let json = dir.json("evaluate --test test.txt --predictions A=p.txt --predictions B=q.txt --metrics precision --k 1");
+    let comparison = &json["comparisons"][0];
+    assert_eq!((comparison["a"].as_str(), comparison["b"].as_str()), (Some("A"), Some("B")));
+    let value = |model: &str| {
+        let rows = json["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["model"] == model && row["estimator"] == "observed").unwrap()["value"].as_f64().unwrap()
+    };
+    assert!((comparison["difference"].as_f64().unwrap() - (value("A") - value("B"))).abs() < 1e-12);
+}
+
+#[test]
+fn groups_and_weights_come_from_options_and_files() {
+    let dir = Workdir::with_data();
+    let common = "evaluate --test test.txt --predictions p.txt --train train.txt --metrics precision,weighted-precision --k 1";
+    let json = dir.json(&format!("{common} --groups share --weights inverse"));
+    let names: Vec<&str> = json["groups"].as_array().unwrap().iter().map(|group| group["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["all", "head", "torso", "tail"]);
+    let lines: String = (0..12).map(|label| format!("{label},{}\n", if label < 6 { "low" } else { "high" })).collect();
+    dir.write("groups.csv", format!("label,group\n{lines}").as_bytes());
+    let json = dir.json(&format!("{common} --groups groups.csv --weights uniform"));
+    let rows: Vec<&Value> = json["rows"].as_array().unwrap().iter().filter(|r| r["metric"] == "precision").collect();
+    let of = |group: &str| rows.iter().find(|row| row["group"] == group).unwrap()["value"].as_f64().unwrap();
+    assert!((of("low") + of("high") - of("all")).abs() < 1e-12, "groups add up");
+    dir.write("w.csv", b"label,weight\n0,1\n1,-1\n");
+    assert!(dir.run(&format!("{common} --weights w.csv")).refused().starts_with("w.csv:3: the weight of label 1"));
+}
+
+#[test]
+fn controlled_sets_are_corrected_by_their_rate() {
+    let dir = Workdir::with_data();
+    let json = dir.json("evaluate --test controlled.txt --predictions p.txt --rate 4/12 --metrics precision,abandonment --k 1");
+    let (observed, unbiased) = (row(&json, "precision", 1, "observed"), row(&json, "precision", 1, "unbiased"));
+    assert!((unbiased["value"].as_f64().unwrap() - 3.0 * observed["value"].as_f64().unwrap()).abs() < 1e-12);
+    let message =
+        dir.run("evaluate --test controlled.txt --predictions p.txt --rate 4/12 --metrics recall --estimators unbiased").refused();
+    assert!(message.contains("recall"), "{message}");
+    let message = dir.run("evaluate --test controlled.txt --predictions p.txt --rate 4/13").refused();
+    assert!(message.contains("m = 12"), "{message}");
+}
+
+#[test]
+fn other_libraries_names_and_numbers() {
+    let dir = by_hand();
+    let json = dir.json("evaluate --test test.txt --predictions p.txt --compat napkinxc --k 2");
+    let values = json[0]["values"].as_array().unwrap();
+    let of = |name: &str| values.iter().find(|value| value["name"] == name).unwrap()["values"].clone();
+    assert_eq!(of("precision"), serde_json::json!([0.5, 0.75]));
+    // Its abandonment is the hit rate.
+    assert_eq!(of("abandonment"), serde_json::json!([0.5, 1.0]));
+}
+
+#[test]
+fn bad_requests_are_located_or_explained() {
+    let dir = Workdir::with_data();
+    dir.write("short.txt", b"2 12\n0:1\n1:1\n");
+    dir.write("wide.txt", dir.read("p.txt").replacen("100 12", "100 13", 1).as_bytes());
+    dir.write("beyond.txt", dir.read("p.txt").replacen("\n", "\n12:99 ", 1).as_bytes());
+    dir.write("nan.txt", dir.read("p.txt").replacen(":10", ":nan", 1).as_bytes());
+    dir.write("none.txt", format!("100 12\n{}", "\n".repeat(100)).as_bytes());
+    dir.write("empty.txt", b"");
+    for (rest, part) in [
+        ("--predictions short.txt", "expected 100 rows, found 2"),
+        ("--predictions wide.txt", "expected 12 labels, found 13"),
+        ("--predictions beyond.txt", "beyond.txt:2: label id out of range"),
+        ("--predictions nan.txt", "nan.txt:2: cannot read the value of a label"),
+        ("--predictions none.txt", "are empty"),
+        ("--predictions empty.txt", "empty.txt: the file is empty"),
+        ("--predictions train.txt", "train.txt: labels without scores"),
+        ("--predictions p.txt --k 0", "k is out of range"),
+        ("--predictions p.txt --metrics precison", "did you mean 'precision'?"),
+        ("--predictions p.txt --estimators unbaised", "did you mean 'unbiased'?"),
+        ("--predictions p.txt --estimators unbiased", "propensit"),
+        ("--predictions p.txt --propensity jpv", "--train"),
+        ("--predictions p.txt --groups", "--train"),
+        ("--predictions p.txt --interval masks", "did you mean 'mask'?"),
+        ("--predictions p.txt --level 1", "level"),
+        ("--predictions p.txt --clip 0.5 --train train.txt --propensity jpv", "clip"),
+        ("--predictions p.txt --predictions p.txt", "two models are called 'p'"),
+        ("--predictions =p.txt", "NAME=FILE"),
+        ("--predictions p.txt --shard 3/2 --tally t", "shard"),
+    ] {
+        let finished = dir.run(&format!("evaluate --test test.txt {rest}"));
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(2), ""), "{rest}: {}", finished.stderr);
+        assert!(finished.stderr.contains(part), "{rest}: {}", finished.stderr);
+    }
+    assert!(!dir.path("t").exists());
+}

@@ -1,0 +1,231 @@
+//! Evaluation speed and memory: `cargo bench --bench evaluation`.
+//!
+//! `UNMISSED_BENCH_ROWS` (490 000), `UNMISSED_BENCH_LABELS` (670 000) and `UNMISSED_BENCH_STORED` (100 predictions a row) set the size.
+//! Data are seeded: Zipf labels, one prediction in each stratum of labels, the true label in its stratum with probability 0.7.
+//! Each JSON line has the best and the median of several runs of a task. `floor` is the least that anybody has to do for four
+//! metrics with one propensity model, on one thread and without checks: the top 5 by insertion and a scan of the true labels.
+
+#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+use unmissed::data::{Csr, LabelStats, Labels};
+use unmissed::evaluate::Evaluation;
+use unmissed::metrics::weights;
+use unmissed::propensity::{Propensities, models};
+
+const REPETITIONS: usize = 7;
+const MODELS: [&str; 10] = [
+    "jpv",
+    "jpv:wikipedia",
+    "jpv:amazon",
+    "power:relative,gamma=0.3",
+    "constant:p=0.5",
+    "jpv:a=0.4,b=1",
+    "jpv:a=0.45,b=1",
+    "jpv:a=0.65,b=2",
+    "jpv:a=0.7,b=2",
+    "constant:p=0.8",
+];
+const METRICS: [&str; 8] =
+    ["precision", "ndcg", "weighted-precision", "recall:observed", "ndcg-min:observed", "abandonment", "macro-f", "coverage"];
+
+fn size(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn main() {
+    let (rows, labels) = (size("UNMISSED_BENCH_ROWS", 490_000), size("UNMISSED_BENCH_LABELS", 670_000));
+    let stored = size("UNMISSED_BENCH_STORED", 100);
+    let (truth, scores) = generate(rows, labels, stored);
+    let stats = LabelStats::of(&truth);
+    let p: Vec<Propensities> = MODELS.iter().map(|spec| models::parse(spec).unwrap().propensities(&stats).unwrap()).collect();
+    let w = weights::from_spec("log", &stats).unwrap();
+    let inverse: Vec<f32> = p[0].inverse().iter().map(|q| *q as f32).collect();
+    let evaluate = |models: usize, metrics: &[&str]| {
+        let mut evaluation = Evaluation::new(&truth, &[("a", &scores)]).unwrap().metrics(metrics).unwrap().bootstrap(0, 0);
+        evaluation = evaluation.weights("log", w.clone()).unwrap();
+        for p in &p[..models] {
+            evaluation = evaluation.propensity(p.clone());
+        }
+        evaluation
+    };
+    let all = [1, 5, 10].map(|count| evaluate(count, &METRICS));
+    let few = evaluate(1, &["precision:observed"]);
+    let slow = evaluate(5, &["recall", "ndcg-min"]);
+    let boot = evaluate(1, &["macro-f", "coverage"]).bootstrap(100, 0);
+    let mut tasks: Vec<(String, usize, Box<dyn Fn() -> f64 + Sync>)> = vec![("floor".into(), 1, {
+        let (truth, scores, inverse) = (&truth, &scores, &inverse);
+        Box::new(move || floor(truth, scores, inverse))
+    })];
+    for threads in [1, 2] {
+        for (name, evaluation) in
+            [("1 model", &all[0]), ("5 models", &all[1]), ("10 models", &all[2]), ("precision observed", &few)]
+        {
+            tasks.push((name.into(), threads, Box::new(|| evaluation.run().unwrap().rows[0].value.unwrap())));
+        }
+    }
+    let mut seconds = vec![Vec::new(); tasks.len()];
+    for repetition in 0..REPETITIONS {
+        for (task, (_, threads, work)) in tasks.iter().enumerate() {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(*threads).build().unwrap();
+            let start = Instant::now();
+            let value = pool.install(|| work());
+            seconds[task].push(start.elapsed().as_secs_f64());
+            assert!(repetition > 0 || value > 0.0);
+        }
+    }
+    for (seconds, (name, threads, _)) in seconds.iter_mut().zip(&tasks) {
+        seconds.sort_by(f64::total_cmp);
+        print(name, *threads, seconds);
+    }
+    let input = truth.bytes() + scores.bytes();
+    let peak = peak_anonymous(|| drop(all[1].run().unwrap()));
+    println!("{{\"task\":\"memory, 5 models\",\"input_mb\":{:.0},\"peak_above_mb\":{:.0}}}", input as f64 / 1e6, peak as f64 / 1e6);
+    for (name, evaluation) in
+        [("unbiased recall and ndcg-min, 5 models", &slow), ("bootstrap of macro-f and coverage, B = 100", &boot)]
+    {
+        let start = Instant::now();
+        evaluation.run().unwrap();
+        print(name, 2, &[start.elapsed().as_secs_f64()]);
+    }
+}
+
+fn print(name: &str, threads: usize, seconds: &[f64]) {
+    println!(
+        "{{\"task\":\"{name}\",\"threads\":{threads},\"best_s\":{:.4},\"median_s\":{:.4}}}",
+        seconds[0],
+        seconds[seconds.len() / 2]
+    );
+}
+
+/// Zipf labels and stored predictions, seeded.
+fn generate(rows: usize, labels: usize, stored: usize) -> (Labels<'static>, Csr<'static, f32>) {
+    let mut state = 7u64;
+    let mut next = || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut cumulative: Vec<f64> = (1..=labels).map(|rank| (rank as f64).powf(-0.9)).collect();
+    for rank in 1..labels {
+        cumulative[rank] += cumulative[rank - 1];
+    }
+    let total = cumulative[labels - 1];
+    let mut names: Vec<u32> = (0..labels as u32).collect();
+    for place in (1..labels).rev() {
+        names.swap(place, (next() * (place + 1) as f64) as usize);
+    }
+    let stratum = labels / stored;
+    let (mut offsets, mut ids) = (vec![0u64], Vec::new());
+    let (mut predicted, mut scores) = (Vec::with_capacity(rows * stored), Vec::with_capacity(rows * stored));
+    for _ in 0..rows {
+        // Poisson with mean 4.4, by multiplying uniforms, plus one.
+        let (mut count, mut product) = (1, next());
+        while product > (-4.4f64).exp() {
+            count += 1;
+            product *= next();
+        }
+        let mut row: Vec<u32> =
+            (0..count).map(|_| names[cumulative.partition_point(|c| *c < next() * total).min(labels - 1)]).collect();
+        row.sort_unstable();
+        row.dedup();
+        let start = predicted.len();
+        for place in 0..stored {
+            predicted.push((place * stratum) as u32 + (next() * stratum as f64) as u32);
+            scores.push((next().powi(2) * 0.6) as f32);
+        }
+        for label in &row {
+            let place = (*label as usize / stratum).min(stored - 1);
+            if next() < 0.7 {
+                predicted[start + place] = *label;
+                scores[start + place] = (0.3 + 0.7 * next()) as f32;
+            }
+        }
+        ids.extend(row);
+        offsets.push(ids.len() as u64);
+    }
+    let all: Vec<u64> = (0..=rows as u64).map(|row| row * stored as u64).collect();
+    let values = vec![(); ids.len()];
+    (Csr::new(labels as u64, offsets, ids, values).unwrap(), Csr::new(labels as u64, all, predicted, scores).unwrap())
+}
+
+/// P, nDCG, PSP and PSnDCG at 1 to 5, the shortest way.
+fn floor(truth: &Labels<'_>, scores: &Csr<'_, f32>, inverse: &[f32]) -> f64 {
+    let discounts: [f64; 5] = std::array::from_fn(|rank| 1.0 / ((rank + 2) as f64).log2());
+    let mut sums = [[0.0f64; 5]; 6];
+    for row in 0..truth.rows() {
+        let (ids, values) = scores.row(row);
+        let (mut best, mut top) = ([f32::MIN; 5], [u32::MAX; 5]);
+        for (id, value) in ids.iter().zip(values) {
+            if *value > best[4] {
+                let mut place = 4;
+                while place > 0 && best[place - 1] < *value {
+                    (best[place], top[place]) = (best[place - 1], top[place - 1]);
+                    place -= 1;
+                }
+                (best[place], top[place]) = (*value, *id);
+            }
+        }
+        let labels = truth.row_ids(row);
+        let mut largest = [0.0f32; 5];
+        for label in labels {
+            let value = inverse[*label as usize];
+            if value > largest[4] {
+                let mut place = 4;
+                while place > 0 && largest[place - 1] < value {
+                    largest[place] = largest[place - 1];
+                    place -= 1;
+                }
+                largest[place] = value;
+            }
+        }
+        let mut acc = [0.0f64; 7];
+        for rank in 0..5 {
+            if rank < labels.len() {
+                acc[6] += discounts[rank];
+            }
+            if labels.contains(&top[rank]) {
+                let q = f64::from(inverse[top[rank] as usize]);
+                let gains = [1.0, discounts[rank], q, q * discounts[rank]];
+                acc.iter_mut().zip(gains).for_each(|(a, g)| *a += g);
+            }
+            acc[4] += f64::from(largest[rank]);
+            acc[5] += f64::from(largest[rank]) * discounts[rank];
+            let k = (rank + 1) as f64;
+            sums[0][rank] += acc[0] / k;
+            sums[2][rank] += acc[2] / k;
+            sums[4][rank] += acc[4] / k;
+            if acc[6] > 0.0 {
+                sums[1][rank] += acc[1] / acc[6];
+                sums[3][rank] += acc[3] / acc[6];
+                sums[5][rank] += acc[5] / acc[6];
+            }
+        }
+    }
+    sums.iter().flatten().sum()
+}
+
+/// The most that the process's anonymous memory grew while `work` ran, sampled every 200 microseconds.
+fn peak_anonymous(work: impl FnOnce()) -> u64 {
+    let before = anonymous();
+    let (peak, done) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                peak.fetch_max(anonymous(), Relaxed);
+                std::thread::sleep(std::time::Duration::from_micros(200));
+            }
+        });
+        work();
+        done.store(true, Relaxed);
+    });
+    peak.into_inner().saturating_sub(before)
+}
+
+fn anonymous() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).and_then(|rest| rest.split_whitespace().next());
+    kilobytes.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024
+}

@@ -1,0 +1,177 @@
+//! Other libraries' numbers under their names, to check ours against what was published.
+//!
+//! For each k up to a largest one, rows without labels counting 0:
+//!
+//! | name | pyxclib, napkinXC |
+//! |---|---|
+//! | precision, recall | as ours, observed |
+//! | ndcg | `ndcg-min`, observed |
+//! | psprecision | `precision`, normalized; `psprecision_raw` is unbiased |
+//! | psndcg | sum over rows of `DCG(q) / I(min(k, abs y))`, divided by that of the best ranking |
+//! | psrecall | sum over rows of `sum_{top k} q y / abs y`, divided by that of the best ranking |
+//! | abandonment (napkinXC) | the hit rate: 1 - our `abandonment` |
+//! | coverage (napkinXC) | labels with a hit, divided by the labels that occur in the test rows |
+//!
+//! Both work in single precision in places, so they agree with these numbers to about 1e-6. Ties may be broken otherwise there.
+//!
+//! ```
+//! use unmissed::{data::{Csr, Labels}, evaluate::compat::{Library, evaluate}};
+//! let truth = Labels::from_ids(3, [vec![0], vec![2]])?;
+//! let scores = Csr::from_rows(3, [[(0, 0.9f32)], [(1, 0.9)]])?;
+//! let values = evaluate(Library::NapkinXc, &truth, &scores, None, 1)?;
+//! assert!(values.iter().any(|v| v.name == "abandonment" && v.values == [0.5]), "the hit rate");
+//! assert!(values.iter().any(|v| v.name == "coverage" && v.values == [0.5]), "of two labels that occur");
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+
+use super::request::same;
+use super::select::{NONE, top_k};
+use crate::data::{Csr, Labels};
+use crate::error::{Error, Result};
+use crate::metrics::log_discount;
+use crate::propensity::Propensities;
+use serde::Serialize;
+
+/// A library whose numbers are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// pyxclib (xclib.evaluation.xc_metrics).
+    PyXclib,
+    /// napkinXC (napkinxc.metrics).
+    NapkinXc,
+}
+
+impl Library {
+    /// The library that users call `name`.
+    pub fn of_name(name: &str) -> Result<Library> {
+        match name {
+            "pyxclib" => Ok(Library::PyXclib),
+            "napkinxc" => Ok(Library::NapkinXc),
+            _ => Err(crate::spec::unknown("library", name, &["pyxclib", "napkinxc"])),
+        }
+    }
+}
+
+/// A metric under its name there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompatValues {
+    /// The function's name.
+    pub name: &'static str,
+    /// Values at 1, 2, ..., k.
+    pub values: Vec<f64>,
+}
+
+/// The library's numbers at 1..=k; the propensity-scored ones when there are propensities.
+pub fn evaluate(
+    library: Library,
+    truth: &Labels<'_>,
+    scores: &Csr<'_, f32>,
+    propensities: Option<&Propensities>,
+    k: usize,
+) -> Result<Vec<CompatValues>> {
+    same("the predictions", "rows", truth.rows(), scores.rows())?;
+    same("the predictions", "labels", truth.cols(), scores.cols())?;
+    if k == 0 || k > truth.cols() {
+        return Err(Error::value("k is out of range")
+            .expected(format!("1 to {}, the number of labels", truth.cols()))
+            .found(k.to_string()));
+    }
+    if let Some(p) = propensities {
+        same("the propensities", "labels", truth.cols(), p.len())?;
+    }
+    let mut sums = Sums::new(k);
+    let (mut keys, mut top) = (Vec::new(), vec![NONE; k]);
+    let mut covered = vec![usize::MAX; truth.cols()];
+    for row in 0..truth.rows() {
+        let (ids, values) = scores.row(row);
+        top_k(ids, values, &mut keys, &mut top);
+        sums.add(truth.row_ids(row), &top, propensities, &mut covered);
+    }
+    let n = truth.rows() as f64;
+    let means = |sums: &[f64]| sums.iter().map(|sum| sum / n).collect::<Vec<f64>>();
+    let ratios = |above: &[f64], below: &[f64]| above.iter().zip(below).map(|(a, b)| a / b).collect::<Vec<f64>>();
+    let mut all = vec![
+        CompatValues { name: "precision", values: means(&sums.precision) },
+        CompatValues { name: "recall", values: means(&sums.recall) },
+        CompatValues { name: "ndcg", values: means(&sums.ndcg) },
+    ];
+    if propensities.is_some() {
+        all.push(CompatValues { name: "psprecision", values: ratios(&sums.scored[0], &sums.best[0]) });
+        if library == Library::NapkinXc {
+            all.push(CompatValues { name: "psprecision_raw", values: means(&sums.scored[0]) });
+        }
+        all.push(CompatValues { name: "psrecall", values: ratios(&sums.scored[1], &sums.best[1]) });
+        all.push(CompatValues { name: "psndcg", values: ratios(&sums.scored[2], &sums.best[2]) });
+    }
+    if library == Library::NapkinXc {
+        all.push(CompatValues { name: "abandonment", values: means(&sums.hit) });
+        let mut seen: Vec<u32> = truth.ids().to_vec();
+        seen.sort_unstable();
+        seen.dedup();
+        let within = |k: usize| covered.iter().filter(|rank| **rank < k).count() as f64 / seen.len() as f64;
+        all.push(CompatValues { name: "coverage", values: (1..=k).map(within).collect() });
+    }
+    Ok(all)
+}
+
+/// Sums over rows at each k; `scored` and `best` are precision, recall and nDCG.
+struct Sums {
+    precision: Vec<f64>,
+    recall: Vec<f64>,
+    ndcg: Vec<f64>,
+    hit: Vec<f64>,
+    scored: [Vec<f64>; 3],
+    best: [Vec<f64>; 3],
+}
+
+impl Sums {
+    fn new(k: usize) -> Sums {
+        let zeros = || vec![0.0; k];
+        Sums {
+            precision: zeros(),
+            recall: zeros(),
+            ndcg: zeros(),
+            hit: zeros(),
+            scored: [zeros(), zeros(), zeros()],
+            best: [zeros(), zeros(), zeros()],
+        }
+    }
+
+    /// Adds a row; `covered` keeps the best rank at which each label was right.
+    fn add(&mut self, truth: &[u32], top: &[u32], propensities: Option<&Propensities>, covered: &mut [usize]) {
+        let weight = |label: u32| propensities.map_or(1.0, |p| 1.0 / p.get(label));
+        let mut best: Vec<f64> = truth.iter().map(|label| weight(*label)).collect();
+        best.sort_by(|a, b| b.total_cmp(a));
+        let size = truth.len() as f64;
+        let (mut hits, mut gain, mut ideal) = (0.0, 0.0, 0.0);
+        let (mut scored, mut top_scored) = ([0.0; 2], [0.0; 2]);
+        for (rank, label) in top.iter().enumerate() {
+            let (k, discount) = ((rank + 1) as f64, log_discount(rank));
+            if truth.contains(label) {
+                hits += 1.0;
+                gain += discount;
+                scored[0] += weight(*label);
+                scored[1] += weight(*label) * discount;
+                let at = &mut covered[*label as usize];
+                *at = (*at).min(rank);
+            }
+            if let Some(weight) = best.get(rank) {
+                ideal += discount;
+                top_scored[0] += weight;
+                top_scored[1] += weight * discount;
+            }
+            if truth.is_empty() {
+                continue;
+            }
+            self.precision[rank] += hits / k;
+            self.recall[rank] += hits / size;
+            self.ndcg[rank] += gain / ideal;
+            self.hit[rank] += f64::from(u8::from(hits > 0.0));
+            for (sums, values) in [(&mut self.scored, scored), (&mut self.best, top_scored)] {
+                sums[0][rank] += values[0] / k;
+                sums[1][rank] += values[0] / size;
+                sums[2][rank] += values[1] / ideal;
+            }
+        }
+    }
+}

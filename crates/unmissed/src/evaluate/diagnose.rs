@@ -1,0 +1,187 @@
+//! Which findings the numbers call for, and the notes on how to read them.
+
+use super::findings::{Finding, U001, U003, U006, U007, U009};
+use super::finish::Finish;
+use super::interval::IntervalKind;
+use super::layout::{ROWS, UNLABELLED, VOID, X, XX};
+use super::report::{Comparison, Row};
+use super::settings::Kind;
+use crate::error::Result;
+use crate::metrics::Estimator;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer effective rows than this are few.
+const FEW: f64 = 100.0;
+
+/// Findings of the settings and of the numbers, by code.
+pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
+    let mut findings = finish.settings.findings.clone();
+    findings.extend(out_of_range(finish, rows)?);
+    findings.extend(few_rows(finish));
+    findings.extend(orders(comparisons));
+    findings.extend(without_information(finish));
+    findings.extend(void(finish));
+    findings.sort_by(|a, b| a.code.cmp(&b.code));
+    Ok(findings)
+}
+
+/// One finding for each (propensity, model), with the worst case as the example.
+fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
+    let mut cases: BTreeMap<(&str, &str), Vec<(f64, String)>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.estimator == Estimator::Unbiased) {
+        let (Some(value), Some(low), Some(high)) = (row.value, row.low, row.high) else { continue };
+        let name = row.metric.split(':').next().unwrap_or(&row.metric);
+        let highest = crate::metrics::find(name)?.highest(finish.settings.largest_weight);
+        let excess = (low - highest).max(-high);
+        if excess > 0.0 {
+            let text = format!(
+                "{}@{} of {} is {value:.4} [{low:.4}, {high:.4}], outside 0 to {highest}{}",
+                row.metric,
+                row.k,
+                row.model,
+                if row.group == "all" { String::new() } else { format!(" in group {}", row.group) }
+            );
+            let propensity = row.propensity.as_deref().unwrap_or("");
+            cases.entry((propensity, &row.model)).or_default().push((excess, text));
+        }
+    }
+    Ok(cases
+        .into_iter()
+        .filter_map(|((propensity, _), cases)| example(&U001, &format!("with {propensity}, unbiased "), cases))
+        .collect())
+}
+
+/// The worst case in full, the others as a number.
+fn example(check: &super::findings::Check, start: &str, cases: Vec<(f64, String)>) -> Option<Finding> {
+    let others = cases.len().saturating_sub(1);
+    let (_, worst) = cases.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+    Some(Finding::new(check, format!("{start}{worst}{more}")))
+}
+
+fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
+    let mut cases: BTreeMap<(usize, usize), Vec<(f64, String)>> = BTreeMap::new();
+    for key in finish.keys() {
+        let is_sum = finish.term(key).is_some_and(|(_, term)| matches!(term.kind, Kind::Sum { .. }));
+        if key.estimator != Estimator::Unbiased || key.group != 0 || !is_sum {
+            continue;
+        }
+        for (model, name) in finish.settings.models.iter().enumerate() {
+            let (x, xx) = (finish.total(key, model, X), finish.total(key, model, XX));
+            let effective = if xx > 0.0 { x * x / xx } else { continue };
+            if effective < FEW && finish.n() >= FEW {
+                let metric = finish.settings.asked[key.asked].name();
+                let text = format!(
+                    "{metric}@{} of {name} rests on {effective:.1} effective rows of {}",
+                    finish.settings.ks[key.ki], finish.settings.rows
+                );
+                cases.entry((key.lane, model)).or_default().push((-effective, text));
+            }
+        }
+    }
+    let start = |lane: usize| format!("with {}, unbiased ", finish.settings.lanes[lane].origin.as_deref().unwrap_or(""));
+    cases.into_iter().filter_map(|((lane, _), cases)| example(&U003, &start(lane), cases)).collect()
+}
+
+/// Signs of a difference by propensity model: one finding for each pair of models.
+fn orders(comparisons: &[Comparison]) -> Vec<Finding> {
+    /// Two models, a metric and k, and the propensity models that put the first model above or below.
+    struct Case<'a> {
+        cell: (&'a str, &'a str, &'a str, usize),
+        leaders: [BTreeSet<&'a str>; 2],
+    }
+    let mut cells: Vec<Case<'_>> = Vec::new();
+    for c in comparisons.iter().filter(|c| c.group == "all" && c.estimator == Estimator::Unbiased) {
+        let (Some(difference), Some(propensity)) = (c.difference, c.propensity.as_deref()) else { continue };
+        let cell = (c.a.as_str(), c.b.as_str(), c.metric.as_str(), c.k);
+        let place = cells.iter().position(|case| case.cell == cell).unwrap_or_else(|| {
+            cells.push(Case { cell, leaders: Default::default() });
+            cells.len() - 1
+        });
+        if difference != 0.0 {
+            cells[place].leaders[usize::from(difference < 0.0)].insert(propensity);
+        }
+    }
+    let mut findings: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for Case { cell: (a, b, metric, k), leaders } in &cells {
+        let names = leaders.each_ref().map(|set| set.iter().copied().collect::<Vec<_>>().join(", "));
+        if leaders.iter().all(|set| !set.is_empty()) {
+            let text = format!("{metric}@{k}: {a} is above {b} with {}, below with {}", names[0], names[1]);
+            findings.entry((a, b)).or_default().push(text);
+        }
+    }
+    findings
+        .into_values()
+        .map(|texts| {
+            let more = if texts.len() > 1 { format!(" (and {} more)", texts.len() - 1) } else { String::new() };
+            Finding::new(&U006, format!("{}{more}", texts[0]))
+        })
+        .collect()
+}
+
+fn without_information(finish: &Finish<'_>) -> Option<Finding> {
+    let rows = finish.totals[finish.layout.counter(ROWS)];
+    let mut parts = Vec::new();
+    let unlabelled = finish.totals[finish.layout.counter(UNLABELLED)];
+    if unlabelled > 0.0 {
+        parts.push(format!("{unlabelled} of {rows} rows have no label"));
+    }
+    for (model, name) in finish.settings.models.iter().enumerate() {
+        let silent = finish.totals[finish.layout.silent(model)];
+        if silent > 0.0 {
+            parts.push(format!("{silent} rows have no prediction of {name}"));
+        }
+    }
+    let (labels, present) = (finish.settings.labels, finish.tally.positives.ids.len() as u64);
+    if labels > present {
+        parts.push(format!("{} of {labels} labels have no positive in these rows", labels - present));
+    }
+    (!parts.is_empty()).then(|| Finding::new(&U007, parts.join("; ")))
+}
+
+fn void(finish: &Finish<'_>) -> Vec<Finding> {
+    let mut cases: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    for key in finish.keys().into_iter().filter(|key| key.estimator == Estimator::Unbiased) {
+        for model in 0..finish.settings.models.len() {
+            let void = finish.total(key, model, VOID);
+            if void > 0.0 {
+                let most = cases.entry((key.asked, key.lane)).or_default();
+                *most = most.max(void);
+            }
+        }
+    }
+    cases
+        .into_iter()
+        .map(|((asked, lane), void)| {
+            let propensity = finish.settings.lanes[lane].origin.as_deref().unwrap_or("");
+            let metric = finish.settings.asked[asked].name();
+            Finding::new(
+                &U009,
+                format!("with {propensity}, unbiased {metric} cancels beyond 1e8 in {void} of {} rows", finish.settings.rows),
+            )
+        })
+        .collect()
+}
+
+/// How to read the numbers.
+pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
+    let settings = finish.settings;
+    let mut notes = settings.notes.clone();
+    notes.push(match settings.interval {
+        IntervalKind::Population => format!("{} % intervals: rows are a sample (population)", settings.level * 100.0),
+        IntervalKind::Mask => format!(
+            "{} % intervals: these rows, only which labels are missing is random (mask); observed, normalized, hajek, macro-f and \
+             coverage have none of this kind",
+            settings.level * 100.0
+        ),
+    });
+    for lane in settings.lanes.iter().filter(|lane| lane.clip.is_none()) {
+        let Some(origin) = &lane.origin else { continue };
+        notes.push(if lane.uncertain {
+            format!("{origin}: the uncertainty of the propensities is in the intervals of unbiased sums, in no others")
+        } else {
+            format!("{origin}: propensities are taken as known")
+        });
+    }
+    notes
+}

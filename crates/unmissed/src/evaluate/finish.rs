@@ -1,0 +1,274 @@
+//! From a tally to rows: every value with its standard error and interval.
+
+use super::bootstrap::{Replicates, replicates, variance};
+use super::gains::{self, Cell};
+use super::interval::{IntervalKind, Measured, of_mean, of_ratio};
+use super::label_values::{LabelSums, label_sums, label_terms};
+use super::layout::{D, DD, H, HH, Layout, MASK, SLOTS, VOID, X, XD, XH, XX};
+use super::report::{EvaluationResult, Row};
+use super::settings::{GroupShare, Kind, Settings, Term};
+use super::tally::Tally;
+use crate::error::Result;
+use crate::metrics::{Assumption, Estimator, Shape};
+
+/// What is measured: one number a model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Key {
+    pub(super) asked: usize,
+    pub(super) ki: usize,
+    pub(super) estimator: Estimator,
+    pub(super) lane: usize,
+    pub(super) group: usize,
+}
+
+/// A tally with its totals.
+pub(super) struct Finish<'a> {
+    pub(super) tally: &'a Tally,
+    pub(super) settings: &'a Settings,
+    pub(super) layout: Layout,
+    pub(super) totals: Vec<f64>,
+    terms: Vec<Term>,
+    labels: Vec<LabelSums>,
+    /// Places of the label metrics among those asked for.
+    label_places: Vec<usize>,
+    replicates: Option<Replicates>,
+}
+
+impl Tally {
+    /// Turns the tally into numbers. All shards must have been merged.
+    pub fn finish(&self) -> Result<EvaluationResult> {
+        let finish = Finish::new(self)?;
+        let rows = finish.rows()?;
+        let comparisons = super::compare::comparisons(&finish)?;
+        let findings = super::diagnose::findings(&finish, &rows, &comparisons)?;
+        let notes = super::diagnose::notes(&finish);
+        let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
+        Ok(EvaluationResult { rows, comparisons, groups, findings, notes })
+    }
+}
+
+impl<'a> Finish<'a> {
+    fn new(tally: &'a Tally) -> Result<Finish<'a>> {
+        let settings = &tally.settings;
+        let terms = settings.terms()?;
+        let layout = Layout::new(settings, terms.len());
+        let label_places: Vec<usize> = label_terms(settings)?.iter().map(|term| term.0).collect();
+        let models = if label_places.is_empty() { 0 } else { settings.models.len() };
+        Ok(Finish {
+            tally,
+            settings,
+            layout,
+            totals: tally.totals(layout.len())?,
+            terms,
+            labels: (0..models).map(|model| label_sums(tally, model)).collect::<Result<_>>()?,
+            label_places,
+            replicates: replicates(tally)?,
+        })
+    }
+
+    pub(super) fn n(&self) -> f64 {
+        self.settings.rows as f64
+    }
+
+    /// Everything that is measured, in the order of reports.
+    pub(super) fn keys(&self) -> Vec<Key> {
+        let mut keys = Vec::new();
+        for (asked, request) in self.settings.asked.iter().enumerate() {
+            for ki in 0..self.settings.ks.len() {
+                for estimator in &request.estimators {
+                    for lane in self.settings.lanes_of(*estimator) {
+                        for group in 0..self.settings.groups.len() {
+                            keys.push(Key { asked, ki, estimator: *estimator, lane, group });
+                        }
+                    }
+                }
+            }
+        }
+        keys
+    }
+
+    fn rows(&self) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for key in self.keys() {
+            for model in 0..self.settings.models.len() {
+                let measured = self.measure(key, model);
+                let (low, high) = measured.ends(self.settings.level);
+                let bias = self.bias(key, model);
+                let mut assumption = self.assumption(key)?.sentence().to_owned();
+                if let Some((_, tau)) = self.settings.lanes[key.lane].clip {
+                    assumption = format!("{assumption} (inverse propensities cut at {tau})");
+                }
+                rows.push(Row {
+                    metric: self.settings.asked[key.asked].name(),
+                    k: self.settings.ks[key.ki],
+                    estimator: key.estimator,
+                    propensity: self.settings.lanes[key.lane].origin.clone(),
+                    group: self.settings.groups[key.group].0.clone(),
+                    model: self.settings.models[model].clone(),
+                    value: measured.value,
+                    se: measured.se(),
+                    low,
+                    high,
+                    n: self.settings.rows,
+                    assumption,
+                    bias,
+                });
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The declared assumption, or what takes its place on a controlled set.
+    fn assumption(&self, key: Key) -> Result<Assumption> {
+        let metric = self.settings.asked[key.asked].metric()?;
+        let declared = metric.offer(key.estimator).map_or(Assumption::Complete, |offer| offer.assumption);
+        if !self.settings.is_controlled {
+            return Ok(declared);
+        }
+        Ok(match (key.estimator, metric.shape()) {
+            (Estimator::Unbiased, Shape::Sum(_)) => Assumption::KnownRate,
+            (Estimator::Unbiased, Shape::Product) if self.settings.controlled.is_some() => Assumption::WithoutReplacement,
+            _ => declared,
+        })
+    }
+
+    pub(super) fn term(&self, key: Key) -> Option<(usize, &Term)> {
+        self.terms.iter().enumerate().find(|(_, term)| term.asked == key.asked)
+    }
+
+    fn label_place(&self, key: Key) -> Option<usize> {
+        self.label_places.iter().position(|place| *place == key.asked)
+    }
+
+    /// A total of (key, model).
+    pub(super) fn total(&self, key: Key, model: usize, slot: usize) -> f64 {
+        let Some((place, _)) = self.term(key) else { return f64::NAN };
+        self.totals[self.layout.model(key.group, model, place, key.ki) + slot * self.layout.width + key.lane]
+    }
+
+    /// A total of the best row terms.
+    fn best(&self, key: Key, slot: usize) -> f64 {
+        let Some((place, _)) = self.term(key) else { return f64::NAN };
+        self.totals[self.layout.best(key.group, place, key.ki) + slot * self.layout.width + key.lane]
+    }
+
+    fn cell<'b>(&self, key: Key, term: &'b Term) -> Cell<'b> {
+        Cell { term, ki: key.ki, group: key.group, lane: key.lane }
+    }
+
+    fn bias(&self, key: Key, model: usize) -> Option<f64> {
+        let (_, term) = self.term(key).filter(|_| key.estimator == Estimator::Clipped)?;
+        gains::clipping_bias(self.tally, self.cell(key, term), model)
+    }
+
+    fn is_mask(&self) -> bool {
+        self.settings.interval == IntervalKind::Mask
+    }
+
+    /// The value of one model with its variance.
+    pub(super) fn measure(&self, key: Key, model: usize) -> Measured {
+        let Some((_, term)) = self.term(key) else { return self.measure_label(key, model) };
+        if self.total(key, model, VOID) > 0.0 {
+            return Measured::default();
+        }
+        let (n, x, xx) = (self.n(), self.total(key, model, X), self.total(key, model, XX));
+        match key.estimator {
+            Estimator::Normalized => {
+                let (d, dd, xd) = (self.best(key, D), self.best(key, DD), self.total(key, model, XD));
+                let variance = if self.is_mask() { None } else { of_ratio(n, x / d, d, (xx, xd, dd)) };
+                Measured::new(x / d, variance)
+            }
+            Estimator::Hajek => {
+                let [h, hh, xh, slots] = [H, HH, XH, SLOTS].map(|slot| self.total(key, model, slot));
+                let share = slots / n;
+                let variance = if self.is_mask() { None } else { of_ratio(n, x / h, h, (xx, xh, hh)) };
+                Measured::new(x / h * share, variance.map(|v| v * share * share))
+            }
+            Estimator::Observed | Estimator::Unbiased | Estimator::Clipped => {
+                let value = if matches!(term.kind, Kind::Product) { 1.0 - x / n } else { x / n };
+                let known = match self.settings.interval {
+                    IntervalKind::Population => of_mean(n, x, xx),
+                    IntervalKind::Mask if key.lane == 0 => None,
+                    IntervalKind::Mask => Some(self.total(key, model, MASK).max(0.0) / (n * n)),
+                };
+                Measured::new(value, known.map(|v| v + gains::uncertainty(self.tally, self.cell(key, term), model, None)))
+            }
+        }
+    }
+
+    fn measure_label(&self, key: Key, model: usize) -> Measured {
+        let Some(place) = self.label_place(key) else { return Measured::default() };
+        let labels = self.settings.groups[key.group].1 as f64;
+        let sums = &self.labels[model];
+        let spread = self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.lane).iter().map(|v| v / labels)));
+        Measured::new(sums.sums[sums.at(key.group, place, key.ki, key.lane)] / labels, spread)
+    }
+
+    /// A variance from the replicates; the bootstrap draws rows, so it answers the population's question only.
+    fn spread(&self, of: impl Fn(&Replicates) -> Option<f64>) -> Option<f64> {
+        self.replicates.as_ref().filter(|_| !self.is_mask()).and_then(of)
+    }
+
+    /// The difference of two models, its variance from paired rows.
+    pub(super) fn difference(&self, key: Key, pair: usize, a: usize, b: usize) -> Measured {
+        let (of_a, of_b) = (self.measure(key, a), self.measure(key, b));
+        let (Some(x), Some(y)) = (of_a.value, of_b.value) else { return Measured::default() };
+        let Some((place, term)) = self.term(key) else {
+            let labels = self.settings.groups[key.group].1 as f64;
+            let label = self.label_place(key).unwrap_or(0);
+            let of = |r: &Replicates, model| r.of(model, key.group, label, key.ki, key.lane).to_vec();
+            let spread = self.spread(|r| {
+                let (a, b) = (of(r, a), of(r, b));
+                variance(a.iter().zip(&b).map(|(a, b)| (a - b) / labels).collect::<Vec<_>>().into_iter())
+            });
+            return Measured::new(x - y, spread);
+        };
+        let n = self.n();
+        let cross = self.totals[self.layout.pair(key.group, pair, place, key.ki) + key.lane];
+        let both = |slot: usize| (self.total(key, a, slot), self.total(key, b, slot));
+        let variance = match (key.estimator, self.settings.interval) {
+            (Estimator::Hajek, _) => None,
+            (Estimator::Normalized, IntervalKind::Mask) => None,
+            (Estimator::Normalized, IntervalKind::Population) => {
+                // Both have the same denominator, so the difference is one ratio.
+                let ((aa, bb), (ad, bd)) = (both(XX), both(XD));
+                of_ratio(n, x - y, self.best(key, D), (aa + bb - 2.0 * cross, ad - bd, self.best(key, DD)))
+            }
+            (_, IntervalKind::Mask) if key.lane == 0 => None,
+            (_, IntervalKind::Mask) => {
+                let (aa, bb) = both(MASK);
+                Some((aa + bb - 2.0 * cross).max(0.0) / (n * n))
+            }
+            (_, IntervalKind::Population) => {
+                let ((sa, sb), (aa, bb)) = (both(X), both(XX));
+                of_mean(n, sa - sb, aa + bb - 2.0 * cross)
+            }
+        };
+        let extra = match key.estimator {
+            Estimator::Unbiased | Estimator::Clipped => gains::uncertainty(self.tally, self.cell(key, term), a, Some(b)),
+            _ => 0.0,
+        };
+        Measured::new(x - y, variance.map(|v| v + extra))
+    }
+
+    fn shares(&self) -> Vec<GroupShare> {
+        let positives = &self.tally.positives;
+        let mut held = vec![0u64; self.settings.groups.len()];
+        for (label, count) in positives.ids.iter().zip(&positives.counts) {
+            let group = usize::from(self.tally.table.group(self.tally.table.place(*label))) + 1;
+            if let Some(held) = held.get_mut(group) {
+                *held += count;
+            }
+        }
+        held[0] = positives.total();
+        let groups = self.settings.groups.iter().zip(&held);
+        groups
+            .map(|((name, labels), held)| GroupShare {
+                name: name.clone(),
+                labels: *labels,
+                share_of_labels: *labels as f64 / self.settings.labels as f64,
+                share_of_positives: *held as f64 / positives.total().max(1) as f64,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,105 @@
+//! Where the sums of a chunk of rows are in one flat array.
+//!
+//! For each (group, term, k) the sums of the best row terms D; for each (group, model, term, k) those of the row terms X; for each
+//! (group, pair of models, term, k) the products; each of them `width` lanes long. At the end a few counters.
+
+use super::settings::Settings;
+
+/// What is summed about the best row terms.
+pub(super) const D: usize = 0;
+/// Squares of the best row terms.
+pub(super) const DD: usize = 1;
+const BEST_SLOTS: usize = 2;
+
+/// Row terms.
+pub(super) const X: usize = 0;
+/// Squares of row terms.
+pub(super) const XX: usize = 1;
+/// Row terms times best row terms.
+pub(super) const XD: usize = 2;
+/// Estimated mask variances of row terms.
+pub(super) const MASK: usize = 3;
+/// Rows whose term is numerically meaningless.
+pub(super) const VOID: usize = 4;
+const MODEL_SLOTS: usize = 5;
+
+/// Shown weight in the top k.
+pub(super) const H: usize = 5;
+/// Its squares.
+pub(super) const HH: usize = 6;
+/// Row terms times shown weight.
+pub(super) const XH: usize = 7;
+/// What the shown weight is an estimate of: predicted slots.
+pub(super) const SLOTS: usize = 8;
+const HAJEK_SLOTS: usize = 9;
+
+/// Counters at the end.
+pub(super) const ROWS: usize = 0;
+/// Rows without an observed label.
+pub(super) const UNLABELLED: usize = 1;
+const COUNTERS: usize = 2;
+
+/// See the module's page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) width: usize,
+    groups: usize,
+    models: usize,
+    pairs: usize,
+    terms: usize,
+    ks: usize,
+    slots: usize,
+}
+
+impl Layout {
+    pub(super) fn new(settings: &Settings, terms: usize) -> Layout {
+        Layout {
+            width: settings.width(),
+            groups: settings.groups.len(),
+            models: settings.models.len(),
+            pairs: settings.pairs().len(),
+            terms,
+            ks: settings.ks.len(),
+            slots: if settings.hajek { HAJEK_SLOTS } else { MODEL_SLOTS },
+        }
+    }
+
+    fn cells(&self) -> usize {
+        self.terms * self.ks * self.width
+    }
+
+    /// Where the sums of the best row terms of (group, term, k) start; slots follow each other `width` apart.
+    #[inline(always)]
+    pub(super) fn best(&self, group: usize, term: usize, k: usize) -> usize {
+        ((group * self.terms + term) * self.ks + k) * BEST_SLOTS * self.width
+    }
+
+    /// Where the sums of (group, model, term, k) start.
+    #[inline(always)]
+    pub(super) fn model(&self, group: usize, model: usize, term: usize, k: usize) -> usize {
+        let start = self.groups * BEST_SLOTS * self.cells();
+        start + (((group * self.models + model) * self.terms + term) * self.ks + k) * self.slots * self.width
+    }
+
+    /// Where the products of (group, pair, term, k) start.
+    #[inline(always)]
+    pub(super) fn pair(&self, group: usize, pair: usize, term: usize, k: usize) -> usize {
+        let start = self.groups * (BEST_SLOTS + self.models * self.slots) * self.cells();
+        start + (((group * self.pairs + pair) * self.terms + term) * self.ks + k) * self.width
+    }
+
+    /// Where a counter is.
+    pub(super) fn counter(&self, counter: usize) -> usize {
+        self.groups * (BEST_SLOTS + self.models * self.slots + self.pairs) * self.cells() + counter
+    }
+
+    /// Where the number of rows without predictions of a model is.
+    pub(super) fn silent(&self, model: usize) -> usize {
+        self.counter(COUNTERS + model)
+    }
+
+    /// Length of the array.
+    pub(super) fn len(&self) -> usize {
+        self.counter(COUNTERS + self.models)
+    }
+}

@@ -1,0 +1,93 @@
+//! What an evaluation gives: rows, comparisons, findings. Data first; whoever renders them only draws.
+
+use super::findings::Finding;
+use super::settings::GroupShare;
+use crate::metrics::Estimator;
+use serde::Serialize;
+
+/// One number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The metric, with its parameter where that is not the usual one.
+    pub metric: String,
+    /// Length of the top list.
+    pub k: usize,
+    /// How the value was obtained.
+    pub estimator: Estimator,
+    /// Where the propensities came from; `None` for what is observed.
+    pub propensity: Option<String>,
+    /// The group of labels.
+    pub group: String,
+    /// The model.
+    pub model: String,
+    /// The value; `None` when it would mean nothing.
+    pub value: Option<f64>,
+    /// Its standard error, where there is one.
+    pub se: Option<f64>,
+    /// Lower end of the interval.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+    /// Number of rows.
+    pub n: u64,
+    /// What must hold for the value to mean what it says.
+    pub assumption: String,
+    /// For clipped estimates: how far too low the value can be in expectation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bias: Option<f64>,
+}
+
+/// The difference of two models in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The metric.
+    pub metric: String,
+    /// Length of the top list.
+    pub k: usize,
+    /// How the values were obtained.
+    pub estimator: Estimator,
+    /// Where the propensities came from.
+    pub propensity: Option<String>,
+    /// The group of labels.
+    pub group: String,
+    /// One model.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// Value of `a` minus value of `b`.
+    pub difference: Option<f64>,
+    /// Its standard error; rows are paired.
+    pub se: Option<f64>,
+    /// Lower end of the interval.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+    /// Probability of a difference at least as large if there were none; not adjusted.
+    pub p: Option<f64>,
+    /// Whether the difference stands after Holm's adjustment for all comparisons of the evaluation.
+    pub significant: bool,
+}
+
+/// Everything that an evaluation found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvaluationResult {
+    /// The numbers, in order of metric, k, estimator, propensity, group and model.
+    pub rows: Vec<Row>,
+    /// Differences of models, when there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Comparison>,
+    /// The groups and how much they hold, when there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupShare>,
+    /// What to know before believing the numbers.
+    pub findings: Vec<Finding>,
+    /// How to read the numbers: what intervals contain, what was left out and why.
+    pub notes: Vec<String>,
+}
+
+impl EvaluationResult {
+    /// The first row of a cell, for those who know what they look for.
+    pub fn find(&self, metric: &str, k: usize, estimator: Estimator) -> Option<&Row> {
+        self.rows.iter().find(|row| row.metric == metric && row.k == k && row.estimator == estimator)
+    }
+}

@@ -1,0 +1,91 @@
+//! Row terms of metrics that are functions of the label set, such as recall.
+
+use super::layout::{VOID, X, XX};
+use super::pass::{Plan, Scratch};
+use super::settings::Kind;
+use crate::metrics::{UNRANKED, Work};
+
+/// Buffers for functions of the label set.
+#[derive(Default)]
+pub(super) struct SetScratch {
+    work: Work,
+    q: Vec<f64>,
+    ranks: Vec<u32>,
+    others: Vec<u32>,
+    out: Vec<f64>,
+}
+
+impl SetScratch {
+    /// Ranks of the group's labels under one model.
+    fn rank(ranks: &[u32], members: &[u32], into: &mut Vec<u32>) {
+        into.clear();
+        into.extend(members.iter().map(|at| ranks[*at as usize]));
+    }
+
+    /// Inverse propensities of the group's labels in one lane.
+    fn weigh(&mut self, plan: &Plan<'_>, places: &[usize], members: &[u32], lane: usize) {
+        self.q.clear();
+        self.q.extend(members.iter().map(|at| plan.table.lanes(places[*at as usize])[lane]));
+    }
+}
+
+/// Adds the row terms of one group.
+#[inline(always)]
+pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
+    let (layout, ks) = (plan.layout, &plan.settings.ks);
+    for (place, term) in plan.terms.iter().enumerate() {
+        let Kind::Set { term, unbiased } = &term.kind else { continue };
+        for model in 0..plan.models.len() {
+            if s.group_hits[model].is_empty() {
+                // Without a hit every estimate is exactly 0, however much the other terms would cancel.
+                continue;
+            }
+            SetScratch::rank(&s.ranks[model], &s.members, &mut s.sets.ranks);
+            for (ki, k) in ks.iter().enumerate() {
+                let value = term.value(&s.sets.ranks, *k);
+                let start = layout.model(group, model, place, ki);
+                sums[start + X * layout.width] += value;
+                sums[start + XX * layout.width] += value * value;
+                s.terms[plan.term_at(model, place, ki)] = value;
+            }
+            if !unbiased {
+                continue;
+            }
+            debug_assert!(s.sets.ranks.iter().any(|rank| *rank != UNRANKED));
+            s.sets.out.resize(ks.len(), 0.0);
+            for (lane, kept) in plan.settings.lanes.iter().enumerate() {
+                if kept.origin.is_none() || kept.clip.is_some() {
+                    continue;
+                }
+                s.sets.weigh(plan, &s.places, &s.members, lane);
+                let SetScratch { work, q, ranks, out, .. } = &mut s.sets;
+                let sound = term.unbiased(ranks, q, ks, work, out);
+                for (ki, value) in out.iter().enumerate() {
+                    let start = layout.model(group, model, place, ki) + lane;
+                    if sound || ranks.iter().all(|rank| *rank as usize >= ks[ki]) {
+                        sums[start + X * layout.width] += value;
+                        sums[start + XX * layout.width] += value * value;
+                        s.terms[plan.term_at(model, place, ki) + lane] = *value;
+                    } else {
+                        sums[start + VOID * layout.width] += 1.0;
+                        s.terms[plan.term_at(model, place, ki) + lane] = 0.0;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// An estimate of the mask covariance of the unbiased row terms of two models: `f~_a f~_b` minus an unbiased estimate of
+/// `f_a f_b`. The row terms must have been computed.
+pub(super) fn mask_covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
+    let (term, ki, lane) = cell;
+    let Kind::Set { term: function, unbiased: true } = &plan.terms[term].kind else { return 0.0 };
+    let x = s.terms[plan.term_at(models.0, term, ki) + lane];
+    let y = s.terms[plan.term_at(models.1, term, ki) + lane];
+    SetScratch::rank(&s.ranks[models.0], &s.members, &mut s.sets.ranks);
+    SetScratch::rank(&s.ranks[models.1], &s.members, &mut s.sets.others);
+    s.sets.weigh(plan, &s.places, &s.members, lane);
+    let SetScratch { work, q, ranks, others, .. } = &mut s.sets;
+    x * y - function.unbiased_product(ranks, others, q, plan.settings.ks[ki], work)
+}

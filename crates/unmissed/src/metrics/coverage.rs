@@ -1,0 +1,64 @@
+//! `coverage`: the share of the m labels that are right at least once.
+//!
+//! `coverage@k = m^-1 #{j : some row has j relevant and in its top k}`. As observed it is a lower bound: a missing label can
+//! only add a hit. Unbiased, on request: `m^-1 sum_j [1 - (1 - q_j)^h_j]` with h_j observed hits.
+//!
+//! Divided by all m labels, whether they occur in the test rows or not (in a group: by the group's labels). Fewer than k
+//! predictions: nothing is predicted in the open slots; k may exceed the number of labels.
+//!
+//! # Assumes
+//! Unbiased: labels go missing independently across rows. Its variance explodes where p < 1/2, which is why it is not computed
+//! unless asked for.
+//!
+//! # Reference
+//! Schultheis et al., KDD 2022. By hand: two of four labels are hit.
+//!
+//! ```
+//! use unmissed::{data::{Csr, Labels}, evaluate::Evaluation};
+//! let truth = Labels::from_ids(4, [vec![0], vec![0, 1], vec![2]])?;
+//! let scores = Csr::from_rows(4, [[(0, 1.0f32)], [(1, 1.0)], [(3, 1.0)]])?;
+//! let result = Evaluation::new(&truth, &[("a", &scores)])?.metrics(&["coverage"])?.ks(&[1])?.run()?;
+//! assert_eq!(result.rows[0].value, Some(0.5));
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+
+use super::{Assumption, Estimator, LabelCounts, LabelTerm, Metric, Offer, Shape};
+use crate::spec::Named;
+
+/// See the module's page.
+pub(super) struct Coverage;
+
+impl Named for Coverage {
+    fn name(&self) -> &'static str {
+        "coverage"
+    }
+    fn summary(&self) -> &'static str {
+        "share of all labels that are right at least once; as observed, a lower bound"
+    }
+}
+
+impl Metric for Coverage {
+    fn offers(&self) -> &'static [Offer] {
+        static OFFERS: &[Offer] = &[
+            Offer::of(Estimator::Observed, Assumption::LowerBound),
+            Offer::on_request(Estimator::Unbiased, Assumption::IndependentRows),
+        ];
+        OFFERS
+    }
+    fn why_not(&self, _estimator: Estimator) -> &'static str {
+        "coverage asks for one hit a label, so it is not a sum over rows; the observed value is a lower bound"
+    }
+    fn shape(&self) -> Shape {
+        Shape::Label(&Coverage)
+    }
+}
+
+impl LabelTerm for Coverage {
+    fn add(&self, counts: LabelCounts, inverse: &[f64], _beta: f64, out: &mut [f64]) {
+        // Hits are whole numbers far below 2^31: a row has a label once.
+        let hits = counts.hits as i32;
+        for (out, q) in out.iter_mut().zip(inverse) {
+            *out += if *q == 1.0 { 1.0 } else { 1.0 - (1.0 - q).powi(hits) };
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! How a number is obtained from incomplete labels, and what has to be true for it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A way to get the value of a metric from what was observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimator {
+    /// Pretends that nothing is missing.
+    Observed,
+    /// Weighs what is observed by inverse propensities.
+    Unbiased,
+    /// The unbiased sum divided by the best that any prediction could have had on the same data.
+    Normalized,
+    /// Unbiased with inverse propensities cut at a largest value.
+    Clipped,
+    /// Self-normalised over pairs that are known to have been shown.
+    Hajek,
+}
+
+impl Estimator {
+    /// All of them.
+    pub const ALL: [Estimator; 5] =
+        [Estimator::Observed, Estimator::Unbiased, Estimator::Normalized, Estimator::Clipped, Estimator::Hajek];
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Estimator::Observed => "observed",
+            Estimator::Unbiased => "unbiased",
+            Estimator::Normalized => "normalized",
+            Estimator::Clipped => "clipped",
+            Estimator::Hajek => "hajek",
+        }
+    }
+
+    /// The estimator called `name`, or an error that suggests near names.
+    ///
+    /// ```
+    /// use unmissed::metrics::Estimator;
+    /// assert_eq!(Estimator::of_name("unbiased")?, Estimator::Unbiased);
+    /// assert!(Estimator::of_name("unbaised").unwrap_err().to_string().contains("did you mean 'unbiased'?"));
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn of_name(name: &str) -> crate::Result<Estimator> {
+        Self::ALL.into_iter().find(|estimator| estimator.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|estimator| estimator.name()).collect();
+            crate::spec::unknown("estimator", name, &names)
+        })
+    }
+}
+
+impl fmt::Display for Estimator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What must hold for a number to mean what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Assumption {
+    /// Nothing beyond the data, and nothing about labels that are missing.
+    Complete,
+    /// A label-wise propensity: true for sums over labels.
+    LabelWise,
+    /// Label-wise, and divided by a best value that is computed from the same observed labels.
+    LabelWiseRelative,
+    /// Labels of a row go missing independently of each other.
+    Independent,
+    /// Labels go missing independently across rows.
+    IndependentRows,
+    /// Label-wise, and enough rows: a ratio of unbiased sums.
+    Consistent,
+    /// Each missing label can only add to it.
+    LowerBound,
+    /// Cut inverse propensities: too low by at most the stated bound.
+    Biased,
+    /// Pairs shown at a known rate.
+    KnownRate,
+    /// A fixed number of labels shown without replacement.
+    WithoutReplacement,
+    /// Pairs shown at a known rate, and known one by one.
+    KnownPairs,
+}
+
+impl Assumption {
+    /// The assumption as a sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Assumption::Complete => "complete labels: every label that is not observed is irrelevant",
+            Assumption::LabelWise => "label-wise propensities: unbiased if they are right",
+            Assumption::LabelWiseRelative => {
+                "label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels"
+            }
+            Assumption::Independent => "right propensities, and labels of a row go missing independently of each other",
+            Assumption::IndependentRows => "right propensities, and labels go missing independently across rows; high variance",
+            Assumption::Consistent => "label-wise propensities; a ratio of unbiased sums: consistent, not unbiased",
+            Assumption::LowerBound => "none: a lower bound, since missing labels can only add to it",
+            Assumption::Biased => "label-wise propensities, cut: too low by at most the stated bound",
+            Assumption::KnownRate => "pairs shown at the given rate, whatever the label",
+            Assumption::WithoutReplacement => "a fixed number of labels shown to each row, drawn without replacement",
+            Assumption::KnownPairs => "pairs shown at the given rate and known one by one: consistent, stays in range",
+        }
+    }
+}
+
+/// An estimator that a metric has, and the assumption under which it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// The estimator.
+    pub estimator: Estimator,
+    /// What it assumes.
+    pub assumption: Assumption,
+    /// Whether it is computed when nobody asks for estimators by name.
+    pub by_default: bool,
+}
+
+impl Offer {
+    /// An offer that is computed by default.
+    pub(super) const fn of(estimator: Estimator, assumption: Assumption) -> Offer {
+        Offer { estimator, assumption, by_default: true }
+    }
+
+    /// An offer for those who ask for it.
+    pub(super) const fn on_request(estimator: Estimator, assumption: Assumption) -> Offer {
+        Offer { estimator, assumption, by_default: false }
+    }
+}
+
+/// What every sum over labels has.
+pub(super) static OF_SUMS: &[Offer] = &[
+    Offer::of(Estimator::Observed, Assumption::Complete),
+    Offer::of(Estimator::Unbiased, Assumption::LabelWise),
+    Offer::of(Estimator::Normalized, Assumption::LabelWiseRelative),
+    Offer::of(Estimator::Clipped, Assumption::Biased),
+    Offer::of(Estimator::Hajek, Assumption::KnownPairs),
+];

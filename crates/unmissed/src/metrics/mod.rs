@@ -1,0 +1,149 @@
+//! Metrics: what we want to know, on the true labels. How to get it from observed ones is another axis, the [`Estimator`].
+//!
+//! A metric is an entry of [`METRICS`], one file each. It declares its range, the estimators that exist for it with the
+//! assumption of each, and its [`Shape`], which is all that an evaluation needs to compute it in one pass:
+//!
+//! - [`Shape::Sum`]: the mean over rows of a sum over the relevant labels in the top k. Any label-wise propensity corrects it.
+//! - [`Shape::Product`]: the mean over rows of a product over the labels in the top k.
+//! - [`Shape::Set`]: the mean over rows of another function of the row's label set.
+//! - [`Shape::Label`]: the mean over labels of a function of the label's counts.
+//!
+//! Adding a metric is one new file and one line in the list.
+//!
+//! # Conventions
+//! All metrics agree on these: ranks go by score, ties by the smaller label; a row with fewer than k predictions has misses in
+//! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean.
+
+mod abandonment;
+mod coverage;
+mod estimator;
+pub mod independent;
+mod macro_f;
+mod ndcg;
+mod ndcg_min;
+mod precision;
+mod recall;
+mod weighted_precision;
+pub mod weights;
+
+pub use estimator::{Assumption, Estimator, Offer};
+pub use independent::Work;
+
+use crate::error::Result;
+use crate::spec::{self, Named};
+use std::sync::LazyLock;
+
+/// All metrics, in the order of reports.
+pub static METRICS: &[&dyn Metric] = &[
+    &precision::Precision,
+    &ndcg::Ndcg,
+    &ndcg_min::NdcgMin,
+    &recall::Recall,
+    &weighted_precision::WeightedPrecision,
+    &macro_f::MacroF,
+    &abandonment::Abandonment,
+    &coverage::Coverage,
+];
+
+/// Something worth knowing about a ranking of labels.
+pub trait Metric: Named + Sync {
+    /// The largest value on complete labels, given the largest weight; the smallest is 0.
+    fn highest(&self, _largest_weight: f64) -> f64 {
+        1.0
+    }
+    /// The estimators that exist, each with its assumption.
+    fn offers(&self) -> &'static [Offer];
+    /// How it is computed.
+    fn shape(&self) -> Shape;
+    /// The offer for an estimator, when there is one.
+    fn offer(&self, estimator: Estimator) -> Option<&'static Offer> {
+        self.offers().iter().find(|offer| offer.estimator == estimator)
+    }
+    /// Why an estimator that others have does not exist for this one.
+    fn why_not(&self, _estimator: Estimator) -> &'static str {
+        "it is not defined for this metric"
+    }
+}
+
+/// How a metric is computed. `y_j` is 1 for relevant labels; the evaluation puts `y~_j / p_j` in its place.
+#[derive(Clone, Copy)]
+pub enum Shape {
+    /// Mean over rows of `scale(k)^-1 sum_{r <= k} w_j discount(r) y_j`, j the label at rank r.
+    Sum(&'static dyn SumTerm),
+    /// Mean over rows of `prod_{r <= k} (1 - y_j)`.
+    Product,
+    /// Mean over rows of a function of the set of relevant labels.
+    Set(&'static dyn SetTerm),
+    /// Mean over labels of a function of the label's counts.
+    Label(&'static dyn LabelTerm),
+}
+
+/// A sum over the relevant labels in the top k.
+pub trait SumTerm: Sync {
+    /// What a relevant label at a rank is worth; ranks count from 0.
+    fn discount(&self, rank: usize) -> f64;
+    /// What the sum is divided by.
+    fn scale(&self, k: usize) -> f64;
+    /// Whether labels have weights.
+    fn weighted(&self) -> bool {
+        false
+    }
+}
+
+/// The rank of a label that is not in the top list.
+pub const UNRANKED: u32 = u32::MAX;
+
+/// A function of a row's set of relevant labels. `ranks` has the rank of each relevant label, or [`UNRANKED`].
+pub trait SetTerm: Sync {
+    /// The value when all relevant labels are known.
+    fn value(&self, ranks: &[u32], k: usize) -> f64;
+    /// Unbiased estimates at each k under independent missingness, with the inverse propensity of each observed label. False
+    /// when numbers of this size would cancel to nothing meaningful; `out` is then void.
+    fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], work: &mut Work, out: &mut [f64]) -> bool;
+    /// An unbiased estimate of the product of the true values of two rankings of the same row: what their mask covariance
+    /// needs.
+    fn unbiased_product(&self, a: &[u32], b: &[u32], q: &[f64], k: usize, work: &mut Work) -> f64;
+}
+
+/// What is known of one label.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelCounts {
+    /// Rows that have it in the top k and observed.
+    pub hits: f64,
+    /// Rows that have it in the top k.
+    pub predicted: f64,
+    /// Rows that have it observed.
+    pub positives: f64,
+}
+
+/// A function of the counts of one label. It is 0 for a label without hits.
+pub trait LabelTerm: Sync {
+    /// Adds the label's part of the sum that is divided by the number of labels, for each of several inverse propensities (1
+    /// for the observed value). `beta` is the metric's parameter.
+    fn add(&self, counts: LabelCounts, inverse: &[f64], beta: f64, out: &mut [f64]);
+    /// Whether the metric has the parameter beta.
+    fn has_beta(&self) -> bool {
+        false
+    }
+}
+
+/// The metric called `name`, or an error that suggests near names.
+///
+/// ```
+/// assert_eq!(unmissed::metrics::find("ndcg-min")?.offers().len(), 2);
+/// let error = unmissed::metrics::find("precison").err().unwrap();
+/// assert_eq!(error.to_string(), "unknown metric 'precison'; did you mean 'precision'?");
+/// # Ok::<(), unmissed::Error>(())
+/// ```
+pub fn find(name: &str) -> Result<&'static dyn Metric> {
+    spec::find(METRICS, "metric", name)
+}
+
+/// `1 / log2(rank + 2)`, ranks from 0: the discount of DCG.
+pub(crate) fn log_discount(rank: usize) -> f64 {
+    static FIRST: LazyLock<[f64; 64]> = LazyLock::new(|| std::array::from_fn(computed));
+    fn computed(rank: usize) -> f64 {
+        1.0 / ((rank + 2) as f64).log2()
+    }
+    FIRST.get(rank).copied().unwrap_or_else(|| computed(rank))
+}
