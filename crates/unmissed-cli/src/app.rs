@@ -23,7 +23,11 @@ pub(crate) enum Failure {
 impl Failure {
     /// Whoever read our output has seen enough.
     pub(crate) fn is_broken_pipe(&self) -> bool {
-        matches!(self, Failure::Stdout(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+        let kind = match self {
+            Failure::Stdout(cause) => Some(cause.kind()),
+            Failure::Error(error) => error.io_kind(),
+        };
+        kind == Some(io::ErrorKind::BrokenPipe)
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {

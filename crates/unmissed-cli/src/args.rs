@@ -38,7 +38,7 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "FORMAT")]
     from: Option<Spec>,
     /// Ratings (or scores) of at least this much are labels [default: all that are not zero]
-    #[arg(long, value_name = "LEAST")]
+    #[arg(long, value_name = "LEAST", allow_negative_numbers = true)]
     positive: Option<f32>,
     /// Read files instead of mapping them; for files that may be truncated meanwhile
     #[arg(long)]
@@ -55,7 +55,21 @@ impl Reading {
     }
 
     pub(crate) fn dataset(&self, path: &Path, app: &App) -> Outcome<Dataset<'static>> {
-        Ok(formats::read_dataset(path, &self.options(app))?)
+        let content = self.content(path, app)?;
+        self.check_positive(&content, path)?;
+        Ok(content.into_dataset(self.positive)?)
+    }
+
+    /// A threshold for labels that have no scores would be ignored, and its user misled.
+    pub(crate) fn check_positive(&self, content: &Content, path: &Path) -> Outcome<()> {
+        match (self.positive, content) {
+            (Some(_), Content::Data(_)) => Err(unmissed::Error::value("--positive is for ratings and scores")
+                .found("labels without scores")
+                .hint("leave --positive out")
+                .in_file(path)
+                .into()),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn scores(&self, path: &Path, app: &App) -> Outcome<Csr<'static, f32>> {

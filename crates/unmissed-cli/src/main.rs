@@ -7,6 +7,7 @@ mod cmd;
 
 use app::App;
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 use unmissed::data::remove_unfinished;
 
@@ -20,13 +21,14 @@ struct Cli {
     command: cmd::Command,
 }
 
-const AFTER_HELP: &str = "Exit codes: 0 fine, 1 a gate failed, 2 wrong usage or bad input, 130 interrupted.";
+const AFTER_HELP: &str = "Exit codes: 0 fine, 2 wrong usage or bad input, 130 interrupted.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     // Not being able to watch for Ctrl-C is no reason not to work: the default action still stops the process.
     let _ = ctrlc::set_handler(|| {
         remove_unfinished();
+        let _ = writeln!(std::io::stderr(), "interrupted: files that were not finished are gone");
         std::process::exit(130);
     });
     let app = App::new(cli.global);

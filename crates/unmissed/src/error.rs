@@ -128,6 +128,11 @@ impl Error {
         self.0.kind
     }
 
+    /// What the operating system said, when it was asked.
+    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
+        self.0.source.as_ref().map(std::io::Error::kind)
+    }
+
     /// The file, when one is to blame.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()

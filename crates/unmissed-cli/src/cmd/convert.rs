@@ -7,7 +7,7 @@ use unmissed::data::formats::{self, Content};
 
 /// Convert between file formats; says what the new format cannot hold
 #[derive(clap::Args)]
-#[command(after_help = "The format of OUT follows from its ending (.txt .svm .npz .parquet ...; .gz and .zst compress text).
+#[command(after_help = "The format of OUTPUT follows from its ending (.txt .svm .npz .parquet ...; .gz and .zst compress text). \
 A data set in npz is a pair of files, NAME.x.npz (features) and NAME.y.npz (labels).
 
 Examples:
@@ -29,6 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let mut content = args.reading.content(&args.input, app)?;
     if args.reading.positive().is_some() {
+        args.reading.check_positive(&content, &args.input)?;
         content = Content::Data(content.into_dataset(args.reading.positive())?);
     }
     let written = formats::write(&content, &args.output, args.to.as_deref())?;

@@ -23,19 +23,26 @@ pub(crate) struct Args {
     /// The file to write
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
+    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
     #[command(flatten)]
     reading: Reading,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let (features, labels) = args.reading.dataset(&args.data, app)?.into_parts();
-    let (imputed, added) = impute(&labels, &Dag::read(&args.hierarchy, labels.cols())?)?;
+    let dag = Dag::read(&args.hierarchy, labels.cols())?;
+    if dag.edges() == 0 {
+        app.note(&format!("{}: the hierarchy has no edges, so nothing is implied", args.hierarchy.display()));
+    }
+    let (imputed, added) = impute(&labels, &dag)?;
     let mut table = Table::new("impute", ["labels", "positives", "a row"]);
     for (name, labels) in [("observed", &labels), ("with ancestors", &imputed)] {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
     }
     let json = json!({"observed": labels.nnz(), "added": added});
-    let written = formats::write(&Content::Data(Dataset::new(features, imputed)?), &args.output, None)?;
+    let written = formats::write(&Content::Data(Dataset::new(features, imputed)?), &args.output, args.to.as_deref())?;
     for file in &written.files {
         app.note(&format!("wrote {}", file.display()));
     }

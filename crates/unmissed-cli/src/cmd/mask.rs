@@ -12,7 +12,7 @@ use unmissed::report::{Document, Table};
 
 /// Remove labels with known propensities, each independently; writes the propensities beside the data
 #[derive(clap::Args)]
-#[command(after_help = "OUT.propensities.csv has the propensities that were used. They, and not the same model on the counts of
+#[command(after_help = "OUT.propensities.csv has the propensities that were used. They, and not the same model on the counts of \
 the masked data, are the right ones for every later step.
 
 Examples:
@@ -37,6 +37,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    if let (Ok(from), Ok(to)) = (args.data.canonicalize(), args.output.canonicalize())
+        && from == to
+    {
+        return Err(unmissed::Error::value("the output is the input: the complete labels would be lost")
+            .hint("write into another file")
+            .in_file(&args.output)
+            .into());
+    }
     let model = models::parse(&args.propensity)?;
     let data = args.reading.dataset(&args.data, app)?;
     let propensities = model.propensities(&LabelStats::of(data.labels()))?;

@@ -13,11 +13,11 @@ use unmissed::report::{Document, Table};
 /// Merge data sets, drop rare labels, and split the rows again; or make a controlled set from two ratings files
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --controlled: the data sets are merged, labels with fewer than --min-positives rows are dropped (the
+    after_help = "Without --controlled: the data sets are merged, labels with fewer than --min-positives rows are dropped (the \
 others are renumbered; labels.csv says how), and rows are drawn into train.txt and test.txt.
 
-With --controlled RANDOM: the ratings that users chose to give (DATA) and ratings of randomly drawn items (RANDOM)
-become train.txt (half of a user's positive ratings are features, half are labels), controlled.txt (labels are the
+With --controlled RANDOM: the ratings that users chose to give (DATA) and ratings of randomly drawn items (RANDOM) \
+become train.txt (half of a user's positive ratings are features, half are labels), controlled.txt (labels are the \
 positive ratings of the random part) and controlled_shown.txt (the items that were shown, whether liked or not).
 
 Examples:

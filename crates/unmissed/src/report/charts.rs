@@ -3,7 +3,7 @@
 use super::plot::{Chart, Scale, Series};
 use crate::data::LabelStats;
 use crate::propensity::estimators::direct::Direct;
-use crate::propensity::{Phi, Propensities, Sample};
+use crate::propensity::{Phi, Propensities, Sample, Source};
 
 /// Points of a curve, and labels that are shown one by one: as many as a picture can hold apart.
 const CURVE: usize = 200;
@@ -11,7 +11,11 @@ const LABELS: usize = 800;
 
 /// A chart of propensities (from 0 up) against how often a label is observed.
 pub fn propensity_chart(title: &str) -> Chart {
-    Chart::new(title).x("rows with the label in training", Scale::Log).y("propensity", Scale::Linear).y_covers(0.0, 0.1)
+    Chart::new(title)
+        .x("rows with the label", Scale::Log)
+        .y("propensity", Scale::Linear)
+        .y_covers(0.0, 0.1)
+        .caption(format!("Of more than {LABELS} labels, some of each frequency are drawn."))
 }
 
 /// A model as a curve over the counts that occur.
@@ -24,7 +28,8 @@ pub fn curve(name: &str, phi: &Phi, stats: &LabelStats) -> Series {
 
 /// Propensities label by label, with their intervals; a thousand labels stand for more.
 pub fn labels(name: &str, propensities: &Propensities, stats: &LabelStats) -> Series {
-    let shown = thinned(stats, |_| true);
+    // A value from a curve is no evidence: drawn as a point it would look like some.
+    let shown = thinned(stats, |label| propensities.source(label) != Source::Curve);
     let point = |label: &u32| (stats.count(*label) as f64, propensities.get(*label));
     let points = shown.iter().map(point);
     let series = Series::points(name, points);

@@ -15,14 +15,14 @@ use unmissed::propensity::{Propensities, models};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
 #[derive(clap::Args)]
-#[command(after_help = "Several --predictions are compared pair by pair. Several --propensity models cost about as much as one.
-Observed values pretend that nothing is missing; unbiased ones weigh by inverse propensities; normalized ones divide by
+#[command(after_help = "Several --predictions are compared pair by pair. Several --propensity models cost about as much as one. \
+Observed values pretend that nothing is missing; unbiased ones weigh by inverse propensities; normalized ones divide by \
 the best that any ranking could have had. 'unmissed list metrics' and 'unmissed list checks' explain the names.
 
 Examples:
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv
   unmissed evaluate --test test.txt --predictions A=p.txt --predictions B=q.txt --metrics recall
-  unmissed evaluate --test test.txt --predictions p.txt --train train.txt --groups share --format csv
+  unmissed evaluate --test test.txt --predictions p.txt --train train.txt --groups share
   unmissed evaluate --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
   unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally part1.tally")]
 pub(crate) struct Args {
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TAU")]
     clip: Option<f64>,
     /// Level of intervals
-    #[arg(long, default_value_t = 0.95, value_name = "LEVEL")]
+    #[arg(long, default_value_t = 0.95, value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
     /// What intervals answer: population (rows are a sample) or mask (these rows, only missing labels are random)
     #[arg(long, default_value = "population", value_name = "KIND")]

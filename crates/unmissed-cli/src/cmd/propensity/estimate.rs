@@ -36,7 +36,7 @@ pub(super) struct Args {
 enum Estimator {
     /// From a bias-controlled set, label by label; labels without a controlled positive stay empty
     #[command(name = "direct")]
-    FromDirect(FromControlled),
+    FromDirect(ByLabel),
     /// The direct estimate, pulled towards a fitted curve as far as the controlled data are thin
     Shrunken(FromControlled),
     /// From two snapshots of the same rows (an upper bound)
@@ -49,17 +49,30 @@ enum Estimator {
 
 /// Arguments of all estimators.
 #[derive(clap::Args)]
-struct Common {
-    /// The curve for labels without evidence, and towards which estimates are shrunken
-    #[arg(long, default_value = "power", value_name = "MODEL")]
-    curve: String,
+struct Basic {
     /// Level of intervals
-    #[arg(long, default_value = "0.95", value_parser = level)]
+    #[arg(long, default_value = "0.95", value_parser = level, allow_negative_numbers = true)]
     level: f64,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
     reading: Reading,
+}
+
+impl Basic {
+    fn stats(&self, path: &Path, app: &App) -> Outcome<LabelStats> {
+        Ok(LabelStats::of(self.reading.dataset(path, app)?.labels()))
+    }
+}
+
+/// Arguments of those that fit a curve.
+#[derive(clap::Args)]
+struct Common {
+    /// The curve for labels without evidence, and towards which estimates are shrunken
+    #[arg(long, default_value = "power", value_name = "MODEL")]
+    curve: String,
+    #[command(flatten)]
+    basic: Basic,
     #[command(flatten)]
     seed: Seed,
 }
@@ -70,12 +83,19 @@ impl Common {
     }
 
     fn ratio(&self, shrink: bool) -> Outcome<Ratio> {
-        Ok(Ratio { family: models::family(&self.curve)?, shrink, level: self.level, options: self.options() })
+        Ok(Ratio { family: models::family(&self.curve)?, shrink, level: self.basic.level, options: self.options() })
     }
+}
 
-    fn stats(&self, path: &Path, app: &App) -> Outcome<LabelStats> {
-        Ok(LabelStats::of(self.reading.dataset(path, app)?.labels()))
-    }
+#[derive(clap::Args)]
+struct ByLabel {
+    /// The training data
+    #[arg(long, value_name = "DATA")]
+    train: PathBuf,
+    #[command(flatten)]
+    controlled: Controlled,
+    #[command(flatten)]
+    basic: Basic,
 }
 
 #[derive(clap::Args)]
@@ -140,13 +160,26 @@ struct Relation {
     common: Common,
 }
 
+impl Estimator {
+    fn basic(&self) -> &Basic {
+        match self {
+            Estimator::FromDirect(args) => &args.basic,
+            Estimator::Shrunken(args) => &args.common.basic,
+            Estimator::Timelapse(args) => &args.common.basic,
+            Estimator::Hierarchy(args) => &args.common.basic,
+            Estimator::Relation(args) => &args.common.basic,
+        }
+    }
+}
+
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
+    args.estimator.basic().output.check()?;
     match &args.estimator {
         Estimator::FromDirect(args) => run_direct(args, app),
         Estimator::Shrunken(args) => run_shrunken(args, app),
         Estimator::Timelapse(args) => {
-            let earlier = args.common.reading.dataset(&args.earlier, app)?;
-            let later = args.common.reading.dataset(&args.later, app)?;
+            let earlier = args.common.basic.reading.dataset(&args.earlier, app)?;
+            let later = args.common.basic.reading.dataset(&args.later, app)?;
             let found = timelapse::timelapse(earlier.labels(), later.labels(), &args.common.ratio(args.shrink)?)?;
             finish(
                 app,
@@ -159,7 +192,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             )
         }
         Estimator::Hierarchy(args) => {
-            let train = args.common.reading.dataset(&args.train, app)?;
+            let train = args.common.basic.reading.dataset(&args.train, app)?;
             let dag = Dag::read(&args.hierarchy, train.labels().cols())?;
             let variant = if args.conditional { Variant::Conditional } else { Variant::Union };
             let options = hierarchy::Options { threshold: args.threshold, variant };
@@ -182,7 +215,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             )
         }
         Estimator::Relation(args) => {
-            let train = args.common.reading.dataset(&args.train, app)?;
+            let train = args.common.basic.reading.dataset(&args.train, app)?;
             let (rows, labels) = (train.rows() as u64, train.labels().cols() as u64);
             let bought = read_pairs(&args.bought, Columns { names: ("label", "item"), bounds: (labels, labels) })?;
             let viewed = read_pairs(&args.viewed, Columns { names: ("item", "row"), bounds: (labels, rows) })?;
@@ -201,13 +234,9 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
 }
 
-fn missing() -> unmissed::Error {
-    unmissed::Error::value("no controlled set").hint("pass --controlled DATA and --rate R/M")
-}
-
-fn run_direct(args: &FromControlled, app: &App) -> Outcome<()> {
-    let stats = args.common.stats(&args.train, app)?;
-    let direct = args.controlled.direct(&stats, args.common.level, &args.common.reading, app)?.ok_or_else(missing)?;
+fn run_direct(args: &ByLabel, app: &App) -> Outcome<()> {
+    let stats = args.basic.stats(&args.train, app)?;
+    let direct = args.controlled.direct(&stats, args.basic.level, &args.basic.reading, app)?;
     let known: Vec<f64> = (0..direct.len()).filter_map(|label| direct.propensity(label)).collect();
     let mut table = Table::new("direct", ["labels", "number"]);
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
@@ -230,7 +259,7 @@ fn run_direct(args: &FromControlled, app: &App) -> Outcome<()> {
             "clipped": direct.clipped(), "labels": label_rows(&direct),
         }))?;
     let chart = charts::propensity_chart("Direct estimate").series(charts::direct("direct", &direct, &stats));
-    deliver(app, &args.common.output, &[("direct".to_owned(), Values::Direct(&direct))], &document, &chart)
+    deliver(app, &args.basic.output, &[("direct".to_owned(), Values::Direct(&direct))], &document, &chart)
 }
 
 /// What the controlled set says about each label.
@@ -246,10 +275,11 @@ fn label_rows(direct: &Direct) -> Vec<serde_json::Value> {
 }
 
 fn run_shrunken(args: &FromControlled, app: &App) -> Outcome<()> {
-    let stats = args.common.stats(&args.train, app)?;
-    let direct = args.controlled.direct(&stats, args.common.level, &args.common.reading, app)?.ok_or_else(missing)?;
+    let basic = &args.common.basic;
+    let stats = basic.stats(&args.train, app)?;
+    let direct = args.controlled.direct(&stats, basic.level, &basic.reading, app)?;
     let family = models::family(&args.common.curve)?;
-    let found = shrunken::shrunken(&direct, &family, &args.common.options(), args.common.level)?;
+    let found = shrunken::shrunken(&direct, &family, &args.common.options(), basic.level)?;
     let scatter = match found.fit.kappa {
         Some(kappa) => format!("Labels scatter around the curve with shape kappa = {kappa:.3}."),
         None => "No scatter around the curve is visible.".to_owned(),
@@ -284,5 +314,5 @@ fn finish(
         &fit.phi,
         stats,
     ));
-    deliver(app, &common.output, &[(propensities.origin().to_owned(), Values::Full(propensities))], &document, &chart)
+    deliver(app, &common.basic.output, &[(propensities.origin().to_owned(), Values::Full(propensities))], &document, &chart)
 }

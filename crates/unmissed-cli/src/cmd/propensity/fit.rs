@@ -15,7 +15,7 @@ use unmissed::report::{Column, Document, Table, charts};
 /// Fit curves to a controlled set or to known propensities, and compare them with their default constants
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --loss the fit is the paper's: least squares on inverse propensities. Every family is searched from
+    after_help = "Without --loss the fit is the paper's: least squares on inverse propensities. Every family is searched from \
 several starts; the table says how far they agree and when a fit is degenerate.
 
 Examples:
@@ -29,10 +29,14 @@ pub(super) struct Args {
     /// The data whose label counts the curves are functions of
     #[arg(long, value_name = "DATA")]
     train: PathBuf,
-    #[command(flatten)]
-    controlled: Controlled,
+    /// A bias-controlled set: its labels are the relevant ones among those that were shown
+    #[arg(long, value_name = "DATA", requires = "rate")]
+    controlled: Option<PathBuf>,
+    /// The rate at which labels were shown: 16/300, 0.05, or a csv 'label,rate'
+    #[arg(long, value_name = "R/M", requires = "controlled", allow_negative_numbers = true)]
+    rate: Option<String>,
     /// Known propensities to fit to, as csv
-    #[arg(long, value_name = "CSV", conflicts_with = "controlled", required_unless_present = "controlled")]
+    #[arg(long, value_name = "CSV", conflicts_with = "controlled")]
     propensities: Option<PathBuf>,
     /// What to minimise: squared, log or negative-binomial (the likelihood of a controlled set)
     #[arg(long, default_value = "squared")]
@@ -41,7 +45,7 @@ pub(super) struct Args {
     #[arg(long, default_value_t = Options::default().starts, value_name = "N")]
     starts: usize,
     /// Level of intervals
-    #[arg(long, default_value = "0.95", value_parser = level)]
+    #[arg(long, default_value = "0.95", value_parser = level, allow_negative_numbers = true)]
     level: f64,
     #[command(flatten)]
     output: Output,
@@ -52,14 +56,17 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
+    args.output.check()?;
     let families = args.models.iter().map(|text| models::family(text)).collect::<unmissed::Result<Vec<Phi>>>()?;
     let mut defaults = args.models.iter().filter_map(|text| models::parse(text).ok()).collect::<Vec<_>>();
     defaults.dedup_by_key(|model| model.spec());
     let train = args.reading.dataset(&args.train, app)?;
     let stats = LabelStats::of(train.labels());
     let mut chart = charts::propensity_chart("Fitted propensities");
-    let evidence = match (args.controlled.direct(&stats, args.level, &args.reading, app)?, &args.propensities) {
-        (Some(direct), _) => {
+    let controlled = args.controlled.clone().zip(args.rate.clone()).map(|(controlled, rate)| Controlled { controlled, rate });
+    let evidence = match (controlled, &args.propensities) {
+        (Some(controlled), _) => {
+            let direct = controlled.direct(&stats, args.level, &args.reading, app)?;
             chart = chart.series(charts::direct("controlled set", &direct, &stats));
             direct.evidence()
         }

@@ -44,24 +44,38 @@ struct Output {
     output: Option<PathBuf>,
 }
 
+impl Output {
+    /// Asked before long work: the ending says what to write.
+    fn check(&self) -> unmissed::Result<()> {
+        match &self.output {
+            Some(path) if path.extension().is_none_or(|ending| ending != "csv") => unmissed::report::plot::check_name(path)
+                .map_err(|_| {
+                    unmissed::Error::value("cannot write propensities in this format")
+                        .expected("a name that ends in .csv, .svg or .png")
+                        .in_file(path)
+                }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A set whose labels were shown at a known rate.
 #[derive(clap::Args)]
 struct Controlled {
     /// A bias-controlled set: its labels are the relevant ones among those that were shown
-    #[arg(long, value_name = "DATA", requires = "rate")]
-    controlled: Option<PathBuf>,
+    #[arg(long, value_name = "DATA")]
+    controlled: PathBuf,
     /// The rate at which labels were shown: 16/300, 0.05, or a csv 'label,rate'
-    #[arg(long, value_name = "R/M", requires = "controlled")]
-    rate: Option<String>,
+    #[arg(long, value_name = "R/M", allow_negative_numbers = true)]
+    rate: String,
 }
 
 impl Controlled {
-    /// The direct estimate, when a controlled set is given.
-    fn direct(&self, train: &LabelStats, level: f64, reading: &crate::args::Reading, app: &App) -> Outcome<Option<Direct>> {
-        let (Some(path), Some(rate)) = (&self.controlled, &self.rate) else { return Ok(None) };
-        let controlled = LabelStats::of(reading.dataset(path, app)?.labels());
-        let rates = Rates::read(rate, train.labels())?;
-        Ok(Some(direct(train, &controlled, &rates, level).map_err(|error| error.in_file(path))?))
+    /// The direct estimate.
+    fn direct(&self, train: &LabelStats, level: f64, reading: &crate::args::Reading, app: &App) -> Outcome<Direct> {
+        let controlled = LabelStats::of(reading.dataset(&self.controlled, app)?.labels());
+        let rates = Rates::read(&self.rate, train.labels())?;
+        Ok(direct(train, &controlled, &rates, level).map_err(|error| error.in_file(&self.controlled))?)
     }
 }
 

@@ -14,7 +14,7 @@ use unmissed::report::{Cell, Column, Document, Table, charts};
 
 /// Show what propensity models say about the labels of a data set, and what speaks against them
 #[derive(clap::Args)]
-#[command(after_help = "MODEL is a spec: constant, jpv, jpv:a=0.5,b=0.4, jpv:wikipedia, power, power:gamma=0.5,
+#[command(after_help = "MODEL is a spec: constant, jpv, jpv:a=0.5,b=0.4, jpv:wikipedia, power, power:gamma=0.5, \
 richards:c=..,d=..,f=..,g=..,h=.., table:FILE. 'unmissed list models' explains them.
 
 Examples:
@@ -38,6 +38,7 @@ pub(super) struct Args {
 const COPIES: f64 = 10.0;
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
+    args.output.check()?;
     let parsed = args.models.iter().map(|text| models::parse(text)).collect::<unmissed::Result<Vec<Parsed>>>()?;
     let train = args.reading.dataset(&args.train, app)?;
     let stats = LabelStats::of(train.labels());
@@ -97,7 +98,8 @@ fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats) -> Outc
 pub(super) fn band_table(all: &[Propensities], stats: &LabelStats) -> Outcome<Table> {
     let columns = [Column::new("rows with the label"), Column::new("labels"), Column::new("of positives").percent(1)];
     let models = all.iter().map(|p| Column::new(p.origin().to_owned()).fixed(3));
-    let mut table = Table::new("bands", columns.into_iter().chain(models)).titled("Propensity by label frequency");
+    let mut table = Table::new("bands", columns.into_iter().chain(models))
+        .titled("Propensity by label frequency (pooled: observed positives over what they stand for)");
     let bands = all.iter().map(|p| bands::bands(p, stats)).collect::<unmissed::Result<Vec<_>>>()?;
     for place in 0..bands.first().map_or(0, Vec::len) {
         let band = &bands[0][place];
