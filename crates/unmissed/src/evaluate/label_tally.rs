@@ -163,9 +163,20 @@ impl Positives {
     /// Counts labels, of which there are `labels`.
     pub(super) fn count(labels: usize, ids: &[u32]) -> Positives {
         let (ids, counts) = if labels <= 8 * ids.len() + (1 << 20) {
-            let mut counters = vec![0u32; labels];
-            ids.iter().for_each(|id| counters[*id as usize] += 1);
-            counters.iter().enumerate().filter(|(_, c)| **c > 0).map(|(id, c)| (id as u32, u64::from(*c))).unzip()
+            let size = labels.div_ceil(RANGES).max(1);
+            let count = |part: usize| {
+                let (start, end) = ((part * size).min(labels), ((part + 1) * size).min(labels));
+                let mut counters = vec![0u32; end - start];
+                for id in ids {
+                    if let Some(counter) = counters.get_mut((*id as usize).wrapping_sub(start)) {
+                        *counter += 1;
+                    }
+                }
+                let present = counters.into_iter().zip(start as u32..).filter(|(count, _)| *count > 0);
+                present.map(|(count, id)| (id, u64::from(count))).collect::<Vec<_>>()
+            };
+            let parts: Vec<Vec<(u32, u64)>> = (0..RANGES).into_par_iter().map(count).collect();
+            parts.into_iter().flatten().unzip()
         } else {
             let mut sorted = ids.to_vec();
             sorted.par_sort_unstable();

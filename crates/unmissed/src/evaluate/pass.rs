@@ -313,8 +313,8 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         let mut rank = 0;
         for (ki, (k, scale)) in plan.settings.ks.iter().zip(scales).enumerate() {
             while rank < (*k).min(count) {
-                for lane in 0..BLOCK {
-                    total[lane] += discounts[rank] * s.best[rank][lane];
+                for (total, best) in total.iter_mut().zip(&s.best[rank]) {
+                    *total += discounts[rank] * best;
                 }
                 rank += 1;
             }
