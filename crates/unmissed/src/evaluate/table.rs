@@ -15,7 +15,7 @@ pub(super) const NO_GROUP: u16 = u16::MAX;
 pub(super) struct Table {
     /// Lanes with padding; a multiple of [`BLOCK`].
     pub(super) width: usize,
-    /// The labels that the table has, ascending; all when `None`. Only labels that are positive somewhere are looked up, unless
+    /// The labels that the table has, ascending unless there is an index; all when `None`. Only labels that are positive somewhere are looked up, unless
     /// clipping asks for predicted ones too.
     pub(super) ids: Option<Vec<u32>>,
     /// The place of each label; empty when it is searched for. Never compared or written.
