@@ -1,6 +1,7 @@
 //! Evaluation speed and memory: `cargo bench --bench evaluation`.
 //!
-//! `UNMISSED_BENCH_ROWS` (490 000), `UNMISSED_BENCH_LABELS` (670 000) and `UNMISSED_BENCH_STORED` (100 predictions a row) set the size.
+//! `UNMISSED_BENCH_ROWS` (490 000), `UNMISSED_BENCH_LABELS` (670 000) and `UNMISSED_BENCH_STORED` (100 predictions a row) set the size;
+//! `UNMISSED_BENCH_TASK` picks one task by its name.
 //! Data are seeded: Zipf labels, one prediction in each stratum of labels, the true label in its stratum with probability 0.7.
 //! Each JSON line has the best and the median of several runs of a task. `floor` is the least that anybody has to do for four
 //! metrics with one propensity model, on one thread and without checks: the top 5 by insertion and a scan of the true labels.
@@ -13,6 +14,9 @@ use unmissed::data::{Csr, LabelStats, Labels};
 use unmissed::evaluate::Evaluation;
 use unmissed::metrics::weights;
 use unmissed::propensity::{Propensities, models};
+
+/// Name, threads, and the work.
+type Task<'a> = (String, usize, Box<dyn Fn() -> f64 + Sync + 'a>);
 
 const REPETITIONS: usize = 7;
 const MODELS: [&str; 10] = [
@@ -54,7 +58,7 @@ fn main() {
     let few = evaluate(1, &["precision:observed"]);
     let slow = evaluate(5, &["recall", "ndcg-min"]);
     let boot = evaluate(1, &["macro-f", "coverage"]).bootstrap(100, 0);
-    let mut tasks: Vec<(String, usize, Box<dyn Fn() -> f64 + Sync>)> = vec![("floor".into(), 1, {
+    let mut tasks: Vec<Task<'_>> = vec![("floor".into(), 1, {
         let (truth, scores, inverse) = (&truth, &scores, &inverse);
         Box::new(move || floor(truth, scores, inverse))
     })];
@@ -65,12 +69,14 @@ fn main() {
             tasks.push((name.into(), threads, Box::new(|| evaluation.run().unwrap().rows[0].value.unwrap())));
         }
     }
+    let only = std::env::var("UNMISSED_BENCH_TASK").ok();
+    tasks.retain(|(name, _, _)| only.as_ref().is_none_or(|only| only == name));
     let mut seconds = vec![Vec::new(); tasks.len()];
     for repetition in 0..REPETITIONS {
         for (task, (_, threads, work)) in tasks.iter().enumerate() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(*threads).build().unwrap();
             let start = Instant::now();
-            let value = pool.install(|| work());
+            let value = pool.install(work);
             seconds[task].push(start.elapsed().as_secs_f64());
             assert!(repetition > 0 || value > 0.0);
         }
@@ -78,6 +84,9 @@ fn main() {
     for (seconds, (name, threads, _)) in seconds.iter_mut().zip(&tasks) {
         seconds.sort_by(f64::total_cmp);
         print(name, *threads, seconds);
+    }
+    if only.is_some() {
+        return;
     }
     let input = truth.bytes() + scores.bytes();
     let peak = peak_anonymous(|| drop(all[1].run().unwrap()));

@@ -35,18 +35,19 @@ fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)>
     let (labels, k) = (&tally.labels[model], tally.settings.ks[cell.ki]);
     let mut gains = Vec::new();
     for (place, label) in labels.ids.iter().enumerate() {
-        let at = tally.table.place(*label);
-        if cell.group > 0 && usize::from(tally.table.group(at)) + 1 != cell.group {
-            continue;
-        }
-        let weight = scales[cell.ki] * if *weighted { tally.table.weight(at) } else { 1.0 };
         let entries = labels.entries(place).take_while(|(rank, _, _)| (*rank as usize) < k);
         let count = |(rank, predicted, hits)| {
             let rank: u32 = rank;
             discounts[rank as usize] * f64::from(if of == Of::Hits { hits } else { predicted })
         };
         let gain: f64 = entries.map(count).sum();
-        if gain > 0.0 {
+        // The table need not have labels that gain nothing.
+        if gain == 0.0 {
+            continue;
+        }
+        let at = tally.table.place(*label);
+        if cell.group == 0 || usize::from(tally.table.group(at)) + 1 == cell.group {
+            let weight = scales[cell.ki] * if *weighted { tally.table.weight(at) } else { 1.0 };
             gains.push((*label, gain * weight));
         }
     }

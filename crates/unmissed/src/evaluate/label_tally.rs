@@ -23,16 +23,19 @@ pub(super) struct LabelTally {
 
 /// Up to this many labels are counted; more of them, or ranks that do not fit into 15 bits, go by sorting.
 const MOST_LABELS: usize = 1 << 25;
-/// Labels are counted in this many ranges, in parallel.
-const RANGES: usize = 4;
+/// Labels are counted in ranges, in parallel; each goes over all rows, so more ranges than threads gain nothing. Counts are whole
+/// numbers: the result is the same for any number of ranges.
+fn ranges() -> usize {
+    rayon::current_num_threads().clamp(1, 16)
+}
 
 impl LabelTally {
     /// Counts top lists: `kmax` labels a row, and a word of hits for each 64 of them.
     pub(super) fn count(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
         let parts: Vec<LabelTally> = if labels <= MOST_LABELS && kmax < 1 << 15 {
-            let size = labels.div_ceil(RANGES).max(1);
+            let size = labels.div_ceil(ranges()).max(1);
             let range = |part: usize| (part * size).min(labels)..((part + 1) * size).min(labels);
-            (0..RANGES).into_par_iter().map(|part| count_range(range(part), kmax, tops, hits)).collect()
+            (0..labels.div_ceil(size)).into_par_iter().map(|part| count_range(range(part), kmax, tops, hits)).collect()
         } else {
             vec![count_sorted(kmax, tops, hits)]
         };
@@ -163,9 +166,20 @@ impl Positives {
     /// Counts labels, of which there are `labels`.
     pub(super) fn count(labels: usize, ids: &[u32]) -> Positives {
         let (ids, counts) = if labels <= 8 * ids.len() + (1 << 20) {
-            let mut counters = vec![0u32; labels];
-            ids.iter().for_each(|id| counters[*id as usize] += 1);
-            counters.iter().enumerate().filter(|(_, c)| **c > 0).map(|(id, c)| (id as u32, u64::from(*c))).unzip()
+            let size = labels.div_ceil(ranges()).max(1);
+            let count = |part: usize| {
+                let (start, end) = ((part * size).min(labels), ((part + 1) * size).min(labels));
+                let mut counters = vec![0u32; end - start];
+                for id in ids {
+                    if let Some(counter) = counters.get_mut((*id as usize).wrapping_sub(start)) {
+                        *counter += 1;
+                    }
+                }
+                let present = counters.into_iter().zip(start as u32..).filter(|(count, _)| *count > 0);
+                present.map(|(count, id)| (id, u64::from(count))).collect::<Vec<_>>()
+            };
+            let parts: Vec<Vec<(u32, u64)>> = (0..labels.div_ceil(size)).into_par_iter().map(count).collect();
+            parts.into_iter().flatten().unzip()
         } else {
             let mut sorted = ids.to_vec();
             sorted.par_sort_unstable();

@@ -1,5 +1,6 @@
 //! Lanes: lane 0 is what is observed, then one for each propensity model (or the known rate), then the clipped ones.
 
+use super::label_tally::Positives;
 use super::request::Evaluation;
 use super::settings::{Lane, Rate};
 use super::table::{BLOCK, Table};
@@ -7,8 +8,8 @@ use crate::error::Result;
 use crate::propensity::Propensities;
 use rayon::prelude::*;
 
-/// The lanes of an evaluation and their table by label.
-pub(super) fn table(evaluation: &Evaluation<'_>) -> Result<(Vec<Lane>, Table)> {
+/// The lanes of an evaluation and their table by label; `positives` are those of all rows.
+pub(super) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Result<(Vec<Lane>, Table)> {
     let labels = evaluation.truth.cols();
     let known = evaluation.rate.as_ref().map(|rate| {
         let values = match rate {
@@ -34,15 +35,29 @@ pub(super) fn table(evaluation: &Evaluation<'_>) -> Result<(Vec<Lane>, Table)> {
     let width = (lanes.len() + usize::from(weights.is_some())).next_multiple_of(BLOCK);
     let shared = models.is_empty() && weights.is_none();
     let mut table = Table { width, shared, weight_lane, ..Table::default() };
-    table.inverse = vec![0.0; width * if shared { 1 } else { labels + 1 }];
+    // Labels without a positive are never weighed, and often they are many.
+    if !shared && evaluation.clip.is_none() && evaluation.shown.is_none() {
+        // Frequent labels together: most look-ups then stay within few pages of memory.
+        const FREQUENT: u64 = 8;
+        let counted = || positives.ids.iter().copied().zip(positives.counts.iter().copied());
+        let frequent = counted().filter(|(_, count)| *count >= FREQUENT);
+        let ids: Vec<u32> = frequent.chain(counted().filter(|(_, count)| *count < FREQUENT)).map(|(label, _)| label).collect();
+        table.index = vec![0; labels];
+        ids.iter().enumerate().for_each(|(place, label)| table.index[*label as usize] = place as u32);
+        table.ids = Some(ids);
+    }
+    let rows = table.ids.as_ref().map_or(labels, Vec::len);
+    let rows = if shared { 1 } else { rows };
+    table.inverse = vec![0.0; width * if shared { 1 } else { rows + 1 }];
     // An allocation may start anywhere; lanes that start with a cache line take half the loads of those that straddle two.
     table.shift = if shared { 0 } else { table.inverse.as_ptr().align_offset(64).min(width) };
-    let (start, rows) = (table.shift, if shared { 1 } else { labels });
+    let (start, ids) = (table.shift, &table.ids);
+    let label_at = |place: usize| ids.as_ref().map_or(place, |ids| ids[place] as usize);
     table.inverse[start..start + rows * width].par_chunks_exact_mut(width).with_min_len(1 << 12).enumerate().for_each(
-        |(label, row)| {
+        |(place, row)| {
             row[0] = 1.0;
             for (lane, model) in models.iter().enumerate() {
-                row[lane + 1] = 1.0 / model.values()[label];
+                row[lane + 1] = 1.0 / model.values()[label_at(place)];
             }
             for (lane, kept) in lanes.iter().enumerate() {
                 if let Some((parent, tau)) = kept.clip {
@@ -50,27 +65,28 @@ pub(super) fn table(evaluation: &Evaluation<'_>) -> Result<(Vec<Lane>, Table)> {
                 }
             }
             if let (Some(lane), Some(weights)) = (weight_lane, weights) {
-                row[lane] = weights[label];
+                row[lane] = weights[label_at(place)];
             }
         },
     );
     if lanes.iter().any(|lane| lane.uncertain) {
-        table.variance = vec![0.0; width * labels];
-        for (label, row) in table.variance.chunks_exact_mut(width).enumerate() {
+        table.variance = vec![0.0; width * rows];
+        for (place, row) in table.variance.chunks_exact_mut(width).enumerate() {
             for (lane, model) in models.iter().enumerate() {
-                row[lane + 1] = model.inverse_variance(label as u32).unwrap_or(0.0);
+                row[lane + 1] = model.inverse_variance(label_at(place) as u32).unwrap_or(0.0);
             }
             for (lane, kept) in lanes.iter().enumerate() {
                 if let Some((parent, tau)) = kept.clip {
                     // Where the cut decides, the estimate of the propensity does not matter.
-                    let is_cut = table.inverse[table.shift + label * width + parent] > tau;
+                    let is_cut = table.inverse[start + place * width + parent] > tau;
                     row[lane] = if is_cut { 0.0 } else { row[parent] };
                 }
             }
         }
     }
     if let Some(groups) = &evaluation.groups {
-        table.group = groups.codes().to_vec();
+        let code = |label: &u32| groups.codes()[*label as usize];
+        table.group = table.ids.as_ref().map_or_else(|| groups.codes().to_vec(), |ids| ids.iter().map(code).collect());
     }
     Ok((lanes, table))
 }

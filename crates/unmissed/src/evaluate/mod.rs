@@ -41,6 +41,7 @@ mod pass;
 mod report;
 mod request;
 mod resolve;
+mod row_terms;
 mod select;
 mod sets;
 mod settings;

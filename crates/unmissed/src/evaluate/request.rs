@@ -16,6 +16,7 @@ use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::spec::Spec;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The largest k: top lists are held for all rows.
 const LARGEST_K: usize = 1_000_000;
@@ -230,7 +231,8 @@ impl<'a> Evaluation<'a> {
 
     /// The pass alone.
     pub fn tally(&self) -> Result<Tally> {
-        let (settings, table) = self.resolve()?;
+        let positives = Positives::count(self.truth.cols(), self.truth.ids());
+        let (settings, table) = self.resolve(&positives)?;
         let terms = settings.terms()?;
         let layout = Layout::new(&settings, terms.len());
         let wants = |estimator| settings.asked.iter().any(|asked| asked.wants(estimator));
@@ -263,15 +265,20 @@ impl<'a> Evaluation<'a> {
             })
             .collect::<Result<_>>()?;
         let rows = range.start * CHUNK..(range.end * CHUNK).min(self.truth.rows());
-        self.collect(settings, table, rows, results)
+        self.collect(settings, table, positives, rows, results)
     }
 
-    /// Counts by label what the pass selected.
-    fn collect(&self, settings: Settings, table: Table, rows: std::ops::Range<usize>, results: Vec<ChunkResult>) -> Result<Tally> {
+    /// Counts by label what the pass selected; `all` are the positives of all rows.
+    fn collect(
+        &self,
+        settings: Settings,
+        table: Table,
+        all: Positives,
+        rows: Range<usize>,
+        results: Vec<ChunkResult>,
+    ) -> Result<Tally> {
         let labels = self.truth.cols();
         let by_label = settings.by_label()?;
-        let offsets = self.truth.offsets();
-        let ids = &self.truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize];
         let count = |model: usize| {
             if !by_label {
                 return LabelTally::count(0, 1, &[], &[]);
@@ -280,8 +287,13 @@ impl<'a> Evaluation<'a> {
             let hits: Vec<&[u64]> = results.iter().map(|result| &*result.hits[model]).collect();
             LabelTally::count(labels, settings.depth, &tops, &hits)
         };
-        let models = settings.models.len();
-        let (tallies, positives) = rayon::join(|| (0..models).map(count).collect::<Vec<_>>(), || Positives::count(labels, ids));
+        let tallies: Vec<LabelTally> = (0..settings.models.len()).map(count).collect();
+        let positives = if rows.len() == self.truth.rows() {
+            all
+        } else {
+            let offsets = self.truth.offsets();
+            Positives::count(labels, &self.truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize])
+        };
         let has_label_metrics = settings.asked.iter().any(|asked| matches!(asked.metric().map(|m| m.shape()), Ok(Shape::Label(_))));
         let entries = (settings.bootstrap > 0 && has_label_metrics && settings.interval == IntervalKind::Population)
             .then(|| self.entries(&settings, rows.clone(), &results));
@@ -291,7 +303,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// What the bootstrap draws from.
-    fn entries(&self, settings: &Settings, rows: std::ops::Range<usize>, results: &[ChunkResult]) -> Entries {
+    fn entries(&self, settings: &Settings, rows: Range<usize>, results: &[ChunkResult]) -> Entries {
         let (depth, words) = (settings.depth, settings.depth.div_ceil(64));
         let of_model = |model: usize| {
             let mut entries = Vec::new();

@@ -4,6 +4,7 @@
 //! asked for by name and cannot be is an error that explains.
 
 use super::findings::{Finding, U002, U004, U005};
+use super::label_tally::Positives;
 use super::lanes;
 use super::request::{Evaluation, same};
 use super::settings::{Asked, Rate, Settings};
@@ -25,7 +26,7 @@ impl Settings {
 
 impl Evaluation<'_> {
     /// Checks everything and settles what is computed.
-    pub(super) fn resolve(&self) -> Result<(Settings, Table)> {
+    pub(super) fn resolve(&self, positives: &Positives) -> Result<(Settings, Table)> {
         for p in &self.propensities {
             same(&format!("the propensities '{}'", p.origin()), "labels", self.truth.cols(), p.len())?;
         }
@@ -43,7 +44,7 @@ impl Evaluation<'_> {
                 .expected("a metric and an estimator that it has")
                 .hint(notes.first().cloned().unwrap_or_else(|| "see the list of metrics".into())));
         }
-        let (lanes, table) = lanes::table(self)?;
+        let (lanes, table) = lanes::table(self, positives)?;
         let mut groups = vec![("all".to_owned(), self.truth.cols() as u64)];
         if let Some(given) = &self.groups {
             let mut sizes = vec![0u64; given.names().len()];
@@ -80,7 +81,7 @@ impl Evaluation<'_> {
             },
             is_controlled: self.rate.is_some(),
             hajek: asked.iter().any(|asked| asked.wants(Estimator::Hajek)),
-            findings: self.early_findings()?,
+            findings: self.early_findings(positives)?,
             notes,
             asked,
         };
@@ -189,7 +190,7 @@ impl Evaluation<'_> {
     }
 
     /// Findings that need only the training labels and the propensities.
-    fn early_findings(&self) -> Result<Vec<Finding>> {
+    fn early_findings(&self, positives: &Positives) -> Result<Vec<Finding>> {
         let Some(stats) = self.train else { return Ok(Vec::new()) };
         same("the training labels", "labels", self.truth.cols(), stats.labels() as usize)?;
         let mut findings = Vec::new();
@@ -210,13 +211,12 @@ impl Evaluation<'_> {
                 findings.push(Finding::new(&U004, text));
             }
         }
-        let mut unseen: Vec<u32> = self.truth.ids().iter().copied().filter(|label| stats.count(*label) == 0).collect();
-        let positives = unseen.len();
-        unseen.sort_unstable();
-        unseen.dedup();
-        if positives > 0 {
-            let share = 100.0 * positives as f64 / self.truth.nnz().max(1) as f64;
-            let text = format!("{} labels, {positives} test positives ({share:.1} %)", unseen.len());
+        let counted = positives.ids.iter().zip(&positives.counts);
+        let unseen: Vec<u64> = counted.filter(|(label, _)| stats.count(**label) == 0).map(|(_, count)| *count).collect();
+        if !unseen.is_empty() {
+            let count: u64 = unseen.iter().sum();
+            let share = 100.0 * count as f64 / positives.total() as f64;
+            let text = format!("{} labels, {count} test positives ({share:.1} %)", unseen.len());
             findings.push(Finding::new(&U005, text));
         }
         Ok(findings)

@@ -15,8 +15,11 @@ pub(super) const NO_GROUP: u16 = u16::MAX;
 pub(super) struct Table {
     /// Lanes with padding; a multiple of [`BLOCK`].
     pub(super) width: usize,
-    /// The labels that the table has, ascending; all when `None`.
+    /// The labels that the table has, ascending unless there is an index; all when `None`. Only labels that are positive somewhere are looked up, unless
+    /// clipping asks for predicted ones too.
     pub(super) ids: Option<Vec<u32>>,
+    /// The place of each label; empty when it is searched for. Never compared or written.
+    pub(super) index: Vec<u32>,
     /// Whether all labels have the inverse propensities of the one entry: there are neither propensities nor weights.
     pub(super) shared: bool,
     /// Where the first label's lanes are, so that each label's lie on as few cache lines as they can.
@@ -35,6 +38,9 @@ impl Table {
     /// Where a label's values are. Labels that a partial table lacks never occurred.
     #[inline(always)]
     pub(super) fn place(&self, label: u32) -> usize {
+        if !self.index.is_empty() {
+            return self.index[label as usize] as usize;
+        }
         match &self.ids {
             None => label as usize,
             Some(ids) => ids.binary_search(&label).unwrap_or(0),
@@ -83,6 +89,7 @@ impl Table {
             width: self.width,
             ids: Some(labels.to_vec()),
             shared: self.shared,
+            index: Vec::new(),
             shift: 0,
             inverse: if self.shared { self.inverse.clone() } else { wide(&self.inverse[self.shift..]) },
             variance: wide(&self.variance),

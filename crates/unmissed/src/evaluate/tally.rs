@@ -63,9 +63,7 @@ impl Tally {
                 .hint("give each shard once"));
         }
         for tally in [&mut self, &mut other] {
-            if tally.table.ids.is_none() {
-                tally.table = tally.table.restricted(&tally.occurring());
-            }
+            tally.table = tally.table.restricted(&tally.weighed());
         }
         let table = self.table.union(&other.table).map_err(|label| {
             Error::value("these tallies are not shards of the same evaluation")
@@ -85,10 +83,12 @@ impl Tally {
         Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, ..self })
     }
 
-    /// Labels that are predicted or positive, ascending.
-    pub(super) fn occurring(&self) -> Vec<u32> {
+    /// Labels that the finish looks up, ascending: the positive ones, and for the bias of clipping the predicted ones.
+    pub(super) fn weighed(&self) -> Vec<u32> {
         let mut labels = self.positives.ids.clone();
-        self.labels.iter().for_each(|tally| labels.extend(&tally.ids));
+        if self.settings.lanes.iter().any(|lane| lane.clip.is_some()) {
+            self.labels.iter().for_each(|tally| labels.extend(&tally.ids));
+        }
         labels.sort_unstable();
         labels.dedup();
         labels

@@ -33,10 +33,7 @@ impl Tally {
 
     /// The bytes of a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let table = match self.table.ids {
-            None => &self.table.restricted(&self.occurring()),
-            Some(_) => &self.table,
-        };
+        let table = self.table.restricted(&self.weighed());
         let json =
             serde_json::to_vec(&self.settings).map_err(|cause| Error::value(format!("cannot write the settings ({cause})")))?;
         let mut out = MAGIC.to_vec();
@@ -116,7 +113,7 @@ impl Tally {
         if !inverse || !wide(&self.table.variance) || !narrow(self.table.group.len()) {
             return broken("its table of labels");
         }
-        if ids != self.occurring() {
+        if ids != self.weighed() {
             return broken("its labels");
         }
         if self.settings.ks.is_empty() || self.settings.models.is_empty() || self.settings.groups.is_empty() {

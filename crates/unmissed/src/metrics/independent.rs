@@ -131,7 +131,7 @@ mod tests {
         let q = [1.5, 4.0, 2.0, 1.0, 3.0];
         let mut work = Work::default();
         let shares = work.leave_one_out(&q);
-        for j in 0..q.len() {
+        for (j, share) in shares.iter().enumerate() {
             let mut expected = 0.0;
             for set in 0u32..1 << q.len() {
                 if set >> j & 1 == 1 {
@@ -139,7 +139,7 @@ mod tests {
                     expected += weight / f64::from(set.count_ones());
                 }
             }
-            assert!((shares[j] - expected).abs() < 1e-12);
+            assert!((share - expected).abs() < 1e-12);
         }
     }
 }

@@ -1,0 +1,209 @@
+//! Row terms: what one row adds to the sums of every cell.
+//!
+//! Lanes go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
+//! nothing but their best row term.
+
+use super::layout::{D, DD, X, XD, XX};
+use super::pass::{Plan, Scratch};
+use super::settings::Kind;
+use super::table::BLOCK;
+
+/// Adds the row terms of all labels together and of each group; `after` sees the row terms of each.
+#[inline(always)]
+pub(super) fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
+    s.members.clear();
+    s.members.extend(0..s.places.len() as u32);
+    for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
+        group_hits.clone_from(hits);
+    }
+    sum_group(plan, 0, s, sums);
+    after(s, 0, sums);
+    for group in 1..plan.settings.groups.len() {
+        let is_member = |at: u32| usize::from(plan.table.group(s.places[at as usize])) + 1 == group;
+        s.members.clear();
+        s.members.extend((0..s.places.len() as u32).filter(|at| is_member(*at)));
+        for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
+            group_hits.clear();
+            group_hits.extend(hits.iter().filter(|hit| is_member(hit.at)));
+        }
+        sum_group(plan, group, s, sums);
+        after(s, group, sums);
+    }
+}
+
+/// Adds the row terms of one group.
+#[inline(always)]
+fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
+    let several = plan.models.len() > 1;
+    if several || plan.shown.is_some() {
+        s.terms.fill(0.0);
+    }
+    if s.members.is_empty() {
+        return;
+    }
+    let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
+    for block in 0..plan.layout.width / BLOCK {
+        for model in 0..plan.models.len() {
+            if !s.group_hits[model].is_empty() {
+                sum_model(plan, group, model, block, s, sums);
+            }
+        }
+        if plan.needs_best {
+            sum_best(plan, group, block, s, sums);
+        }
+    }
+    super::sets::sum_sets(plan, group, s, sums);
+    if several && any_hit && !plan.mask {
+        sum_pairs(plan, group, s, sums);
+    }
+    if plan.mask && any_hit {
+        super::mask::sum_mask(plan, group, s, sums);
+    }
+}
+
+#[inline(always)]
+fn block_of(values: &[f64], start: usize) -> [f64; BLOCK] {
+    let mut block = [0.0; BLOCK];
+    block.copy_from_slice(&values[start..start + BLOCK]);
+    block
+}
+
+/// The weight among the lanes of a label.
+#[inline(always)]
+fn weight_of(plan: &Plan<'_>, lanes: &[f64], base: usize) -> f64 {
+    plan.table.weight_lane.map_or(1.0, |lane| lanes[base + lane])
+}
+
+#[inline(always)]
+fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
+    for (lane, sum) in sums[start..start + BLOCK].iter_mut().enumerate() {
+        *sum += f(lane);
+    }
+}
+
+/// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
+#[inline(always)]
+fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
+    let (layout, kmax) = (plan.layout, plan.settings.kmax());
+    let mut sorted_for = None;
+    let count = s.members.len().min(kmax);
+    if s.best.len() < count {
+        s.best.resize(count, [0.0; BLOCK]);
+    }
+    for (place, term) in plan.terms.iter().enumerate() {
+        let Kind::Sum { discounts, scales, weighted } = &term.kind else { continue };
+        if sorted_for != Some(*weighted) {
+            sorted_for = Some(*weighted);
+            for (seen, at) in s.members.iter().enumerate() {
+                let base = (s.start + *at as usize) * layout.width;
+                let mut value = block_of(&s.lanes, base + block * BLOCK);
+                if *weighted {
+                    let weight = weight_of(plan, &s.lanes, base);
+                    value.iter_mut().for_each(|v| *v *= weight);
+                }
+                // Insertion in all lanes at once, without branches.
+                for slot in &mut s.best[..seen.min(kmax)] {
+                    for lane in 0..BLOCK {
+                        let (v, b) = (value[lane], slot[lane]);
+                        slot[lane] = if v > b { v } else { b };
+                        value[lane] = if v > b { b } else { v };
+                    }
+                }
+                if seen < kmax {
+                    s.best[seen] = value;
+                }
+            }
+        }
+        let mut total = [0.0; BLOCK];
+        let mut rank = 0;
+        for (ki, (k, scale)) in plan.settings.ks.iter().zip(scales).enumerate() {
+            while rank < (*k).min(count) {
+                for (total, best) in total.iter_mut().zip(&s.best[rank]) {
+                    *total += discounts[rank] * best;
+                }
+                rank += 1;
+            }
+            let start = layout.best(group, place, ki) + block * BLOCK;
+            let value = total.map(|t| t * scale);
+            add(sums, start + D * layout.width, |lane| value[lane]);
+            add(sums, start + DD * layout.width, |lane| value[lane] * value[lane]);
+            for model in 0..plan.models.len() {
+                if !s.group_hits[model].is_empty() {
+                    let x = block_of(&s.terms, plan.term_at(model, place, ki) + block * BLOCK);
+                    let start = layout.model(group, model, place, ki) + XD * layout.width + block * BLOCK;
+                    add(sums, start, |lane| x[lane] * value[lane]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the row terms of sums and products of one model and block of lanes.
+#[inline(always)]
+fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
+    let (layout, ks) = (plan.layout, &plan.settings.ks);
+    for (place, term) in plan.terms.iter().enumerate() {
+        let mut total = [if matches!(term.kind, Kind::Product) { 1.0 } else { 0.0 }; BLOCK];
+        let hits = &s.group_hits[model];
+        let mut next = 0;
+        for (ki, k) in ks.iter().enumerate() {
+            let value = match &term.kind {
+                Kind::Sum { discounts, scales, weighted } => {
+                    while next < hits.len() && (hits[next].rank as usize) < *k {
+                        let base = (s.start + hits[next].at as usize) * layout.width;
+                        let q = block_of(&s.lanes, base + block * BLOCK);
+                        let gain =
+                            discounts[hits[next].rank as usize] * if *weighted { weight_of(plan, &s.lanes, base) } else { 1.0 };
+                        for lane in 0..BLOCK {
+                            total[lane] += gain * q[lane];
+                        }
+                        next += 1;
+                    }
+                    total.map(|t| t * scales[ki])
+                }
+                Kind::Product => {
+                    while next < hits.len() && (hits[next].rank as usize) < *k {
+                        let base = (s.start + hits[next].at as usize) * layout.width;
+                        let q = block_of(&s.lanes, base + block * BLOCK);
+                        for lane in 0..BLOCK {
+                            total[lane] *= 1.0 - q[lane];
+                        }
+                        next += 1;
+                    }
+                    let mut value = total.map(|t| 1.0 - t);
+                    if let Some(table) = &plan.abandonment {
+                        // Lane 0 is what was observed, lane 1 the known rate.
+                        if block == 0 {
+                            value[1] = 1.0 - table[next];
+                        }
+                    }
+                    value
+                }
+                Kind::Set { .. } => break,
+            };
+            let start = layout.model(group, model, place, ki) + block * BLOCK;
+            add(sums, start + X * layout.width, |lane| value[lane]);
+            add(sums, start + XX * layout.width, |lane| value[lane] * value[lane]);
+            let at = plan.term_at(model, place, ki) + block * BLOCK;
+            s.terms[at..at + BLOCK].copy_from_slice(&value);
+        }
+    }
+}
+
+/// Adds the products of the row terms of each pair of models.
+#[inline(always)]
+fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
+    let (layout, ks, terms) = (plan.layout, plan.settings.ks.len(), plan.terms.len());
+    let size = terms * ks * layout.width;
+    let start = layout.pair(group, 0, 0, 0);
+    let mut pair = 0;
+    for a in 0..plan.models.len() {
+        for b in a + 1..plan.models.len() {
+            let (x, y) = (&s.terms[a * size..(a + 1) * size], &s.terms[b * size..(b + 1) * size]);
+            for ((sum, x), y) in sums[start + pair * size..start + (pair + 1) * size].iter_mut().zip(x).zip(y) {
+                *sum += x * y;
+            }
+            pair += 1;
+        }
+    }
+}
