@@ -21,8 +21,8 @@ step cargo fmt --all --check
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step cargo clippy --quiet --workspace --all-targets --features unmissed-cli/parquet -- -D warnings
 step cargo test --quiet --workspace -- --show-output
-step cargo test --quiet -p unmissed --features parquet --test formats --test hostile_archives -- --show-output
-RUSTDOCFLAGS="-D warnings" step cargo doc --quiet --workspace --no-deps
+step cargo test --quiet -p unmissed --features parquet --test formats --test hostile_archives --test mutated_files --test round_trips -- --show-output
+RUSTDOCFLAGS="-D warnings" step cargo doc --quiet -p unmissed --no-deps
 
 # A test that lacks its data passes with a line 'skipped: why'.
 passed=$(sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')

@@ -17,7 +17,7 @@ use unmissed::report::{Document, Table};
 pub(crate) struct Args {
     /// Data with observed labels
     data: PathBuf,
-    /// Lines 'child<TAB>parent' of label ids
+    /// Lines 'child TAB parent' of label ids
     #[arg(long, value_name = "TSV")]
     hierarchy: PathBuf,
     /// The file to write

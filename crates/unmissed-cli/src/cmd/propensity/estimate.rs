@@ -129,7 +129,7 @@ struct Hierarchy {
     /// The training data
     #[arg(long, value_name = "DATA")]
     train: PathBuf,
-    /// Lines 'child<TAB>parent' of label ids
+    /// Lines 'child TAB parent' of label ids
     #[arg(long, value_name = "TSV")]
     hierarchy: PathBuf,
     /// Only labels with more descendants than this are estimated
@@ -150,10 +150,10 @@ struct Relation {
     /// The training data; rows are items too
     #[arg(long, value_name = "DATA")]
     train: PathBuf,
-    /// Lines 'label<TAB>item': bought together
+    /// Lines 'label TAB item': bought together
     #[arg(long, value_name = "TSV")]
     bought: PathBuf,
-    /// Lines 'item<TAB>row': viewed together
+    /// Lines 'item TAB row': viewed together
     #[arg(long, value_name = "TSV")]
     viewed: PathBuf,
     #[command(flatten)]

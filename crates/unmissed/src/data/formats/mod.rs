@@ -1,7 +1,7 @@
 //! File formats, one file each, read and written.
 //!
 //! A format is an entry of [`FORMATS`]. [`read`] recognises the format by the content of the file (or takes the one that
-//! is asked for; ratings and dense matrices are never guessed), [`write`] goes by the name of the file. What a file holds
+//! is asked for; ratings and dense matrices are never guessed), [`write()`] goes by the name of the file. What a file holds
 //! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be.
 //! Adding a format is one new file and one line in the list.
 
@@ -161,7 +161,7 @@ pub fn write(content: &Content, path: impl AsRef<Path>, format: Option<&str>) ->
     Ok(Written { format: format.name(), dropped: format.drops(content), files: format.write(content, path)? })
 }
 
-/// What [`write`] did.
+/// What [`write()`] did.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The name of the format.

@@ -44,7 +44,7 @@ pub fn write(chart: &Chart, path: impl AsRef<Path>) -> Result<()> {
     output.finish()
 }
 
-/// Whether [`write`] can write a file of this name: to be asked before long work, not after it.
+/// Whether [`write()`] can write a file of this name: to be asked before long work, not after it.
 pub fn check_name(path: impl AsRef<Path>) -> Result<()> {
     Picture::of_name(path.as_ref()).map(drop)
 }
