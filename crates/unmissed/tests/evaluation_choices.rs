@@ -64,7 +64,7 @@ fn coverage_is_of_all_labels() {
 
 #[test]
 fn macro_f_counts_nothing_for_absent_labels_heeds_k_and_has_beta_the_right_way() {
-    // scikit-learn 1.7 on the top 1: labels 0 (tp 1, p 1, pred 1), 1 (0, 1, 1), 2 (0, 1, 0), 3 (0, 0, 1).
+    // By hand, on the top 1: labels 0 (tp 1, p 1, pred 1), 1 (0, 1, 1), 2 (0, 1, 0), 3 (0, 0, 1).
     assert!(close(value("macro-f", 1), 1.0 / 4.0));
     // Top 3: 0 (1,1,1), 1 (1,1,2), 2 (1,1,2), 3 (0,0,1): F1 1, 2/3, 2/3, 0; F2 weighs recall: 1, 5/6, 5/6, 0.
     assert!(close(value("macro-f", 3), (1.0 + 2.0 / 3.0 + 2.0 / 3.0) / 4.0));
@@ -247,4 +247,18 @@ fn rows_serialise_as_documented() {
     keys.sort_unstable();
     assert_eq!(keys, wanted);
     assert!(row["propensity"].is_null() && row["group"] == "all" && row["estimator"] == "observed");
+}
+
+/// Computed once with scikit-learn 1.9.1 on the binary matrices of this case (two predictions a row):
+/// `f1_score(average="macro", zero_division=0)`, `fbeta_score(beta=2, ...)`, `precision_score(average="samples")`.
+#[test]
+fn scikit_learn_agrees_where_the_definitions_do() {
+    let truth = Labels::from_ids(5, [vec![0, 2], vec![1], vec![0, 1, 3], vec![], vec![2], vec![0]]).unwrap();
+    let top = [[0, 2], [1, 0], [3, 0], [2, 1], [0, 4], [0, 1]];
+    let scores = Csr::from_rows(5, top.map(|[first, second]| [(first, 2.0f32), (second, 1.0)])).unwrap();
+    for (metric, expected) in [("macro-f", 0.53), ("macro-f:beta=2", 0.567379679144385), ("precision", 0.5)] {
+        let evaluation = Evaluation::new(&truth, &[("a", &scores)]).unwrap().metrics(&[metric]).unwrap().ks(&[2]).unwrap();
+        let found = evaluation.bootstrap(0, 0).run().unwrap().rows[0].value.unwrap();
+        assert!(close(found, expected), "{metric}: {found}");
+    }
 }
