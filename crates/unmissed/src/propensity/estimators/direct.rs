@@ -27,7 +27,7 @@
 
 use super::entry;
 use crate::data::{LabelStats, Output};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, digits};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::Evidence;
 use crate::propensity::quantiles::clopper_pearson;
@@ -70,7 +70,7 @@ impl Rates {
         match rates.iter().find(|rate| !(**rate > 0.0 && **rate <= 1.0)) {
             Some(rate) => Err(Error::value("the rate of a controlled set is out of range")
                 .expected("a number in (0, 1], or a fraction as in 16/300")
-                .found(rate.to_string())),
+                .found(digits(*rate))),
             None => Ok(()),
         }
     }
@@ -136,9 +136,7 @@ pub fn direct(train: &LabelStats, controlled: &LabelStats, rates: &Rates, level:
         return Err(Error::value("no rows").expected("at least one training and one controlled row"));
     }
     if !(level > 0.0 && level < 1.0) {
-        return Err(Error::value("the level of the intervals is out of range")
-            .expected("between 0 and 1")
-            .found(level.to_string()));
+        return Err(Error::value("the level of the intervals is out of range").expected("between 0 and 1").found(digits(level)));
     }
     rates.check(train.labels())?;
     let (counts, positives) = (train.dense_counts()?, controlled.dense_counts()?);
