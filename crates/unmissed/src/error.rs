@@ -146,6 +146,8 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
+        let f = &mut Escaped(f);
         let Parts { what, path, line, expected, found, hint, source, .. } = &*self.0;
         match (path, line) {
             (Some(path), Some(line)) => write!(f, "{}:{line}: ", path.display())?,
@@ -171,6 +173,33 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Writes control characters as escapes: a message is one line, and names from elsewhere cannot steer a terminal.
+struct Escaped<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl fmt::Write for Escaped<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some(at) = rest.find(char::is_control) {
+            self.0.write_str(&rest[..at])?;
+            let mut after = rest[at..].chars();
+            after.next().map_or(Ok(()), |control| write!(self.0, "{}", control.escape_default()))?;
+            rest = after.as_str();
+        }
+        self.0.write_str(rest)
+    }
+}
+
+/// A number as an error message may show it: the digits that bring it back, never hundreds of them.
+///
+/// ```
+/// use unmissed::error::digits;
+/// assert_eq!((digits(0.25), digits(3.0), digits(1e300)), ("0.25".into(), "3".into(), "1e300".into()));
+/// ```
+pub fn digits(number: f64) -> String {
+    let digits = format!("{number:?}");
+    digits.strip_suffix(".0").map(str::to_owned).unwrap_or(digits)
+}
 
 /// A piece of a file as an error message may show it: short, printable, quoted.
 ///
@@ -200,6 +229,13 @@ mod tests {
             .at(9);
         assert_eq!(error.to_string(), "a:2: k is out of range: expected at least 1, found 0; pass --k 1,3,5");
         assert_eq!((error.path(), error.line()), (Some(Path::new("a")), Some(2)));
+    }
+
+    #[test]
+    fn control_characters_are_escaped_wherever_they_come_from() {
+        let error = Error::value("no 'a\nb'").found("\x1b[31m").hint("\u{9b}x\u{7f}").in_file("x\r\ty.txt");
+        assert_eq!(error.to_string(), r"x\r\ty.txt: no 'a\nb': found \u{1b}[31m; \u{9b}x\u{7f}");
+        assert!(!Error::format("caf\u{e9}").to_string().contains('\\'));
     }
 
     #[test]

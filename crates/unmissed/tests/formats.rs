@@ -25,7 +25,22 @@ fn bad_text_gives_one_located_error() {
         (
             "rows too many",
             b"1 2 2\n0 1:1\n1 0:1\n",
-            "file: the header and the lines disagree about the number of rows: expected 1 rows after the header, found 2; an empty line at the end counts as a row without labels",
+            "file:3: the header and the lines disagree about the number of rows: expected 1 rows after the header, found 2",
+        ),
+        (
+            "empty lines at the end",
+            b"1 2 2\n0 1:1\n\n\n",
+            "file:3: the header and the lines disagree about the number of rows: expected 1 rows after the header, found 3; an empty line at the end counts as a row without labels",
+        ),
+        (
+            "header beyond 64 bits",
+            b"1 2 99999999999999999999\n0 1:1\n",
+            "file:1: a number in the header is too large: expected 'rows features labels', each at most 18446744073709551615, found \"99999999999999999999\"",
+        ),
+        (
+            "an error after a byte order mark",
+            b"\xef\xbb\xbf1 2 2\n0,x 1:1\n",
+            "file:2: cannot read a label: expected comma-separated ids from 0 to 4294967295, found \"x\"",
         ),
         (
             "label too large",
@@ -175,6 +190,8 @@ fn harmless_variations_are_accepted() {
         ("other spellings of numbers", b"3 4 3\n00,2 01:5e-1 3:1.0\n 0:+2\n1\n"),
         ("gzip", &gzip(b"3 4 3\n0,2 1:0.5 3:1\n 0:2\n1\n")),
         ("two gzip members", &[gzip(b"3 4 3\n0,2 1:0.5"), gzip(b" 3:1\n 0:2\n1\n")].concat()),
+        ("a byte order mark", b"\xef\xbb\xbf3 4 3\n0,2 1:0.5 3:1\n 0:2\n1\n"),
+        ("a byte order mark in gzip", &gzip(b"\xef\xbb\xbf3 4 3\n0,2 1:0.5 3:1\n 0:2\n1\n")),
         ("zstd", &zstd::encode_all(&b"3 4 3\n0,2 1:0.5 3:1\n 0:2\n1\n"[..], 0).unwrap()),
     ] {
         assert_eq!(read_bytes(bytes, None).as_ref(), Ok(&expected), "{name}");

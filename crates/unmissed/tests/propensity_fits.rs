@@ -50,7 +50,7 @@ fn fits_reach_the_best_of_scipy() {
         (RICHARDS, "richards", 52.21679420632564),
     ] {
         let fit = fitted(planted, name);
-        println!("{planted} by {name}: {} ({best}), spread {}, {:?} {:?}", fit.mse, fit.spread(), fit.stop, fit.degenerate);
+        println!("{planted} by {name}: {} ({best}), spread {:?}, {:?} {:?}", fit.mse, fit.spread(), fit.stop, fit.degenerate);
         println!("   {} se {:?}", fit.spec, fit.standard_errors);
         println!("   {:?}", fit.starts.iter().map(|s| (s.origin, s.objective, s.stop)).collect::<Vec<_>>());
         if fit.mse > best * (1.0 + 1e-4) {
@@ -134,4 +134,29 @@ fn awkward_data_do_no_harm() {
             }
         }
     }
+}
+
+#[test]
+fn a_search_that_is_at_the_optimum_has_converged() {
+    let sample = Sample { rows: 1000.0, largest: 300.0 };
+    let one_group = Evidence::from_controlled(sample, (0..5).map(|v| (7, v, 1.0)));
+    let below_one = Evidence::from_controlled(sample, [(7, 1, 4.0), (9, 2, 7.0), (300, 5, 9.0)]);
+    for evidence in [planted(&curve(POWER)), planted(&curve(RICHARDS)), one_group, below_one] {
+        for loss in [Loss::Squared, Loss::NegativeBinomial] {
+            let fit = fit(&family("constant").unwrap(), &evidence, &Options { loss, ..Options::default() }).unwrap();
+            assert!(matches!(fit.stop, Stop::Converged | Stop::NoProgress), "{loss:?}: {:?} {}", fit.stop, fit.spec);
+        }
+    }
+}
+
+#[test]
+fn a_fit_starts_somewhere_and_one_start_has_no_spread() {
+    let evidence = planted(&curve(POWER));
+    for loss in Loss::ALL {
+        let with = |starts| fit(&family("power").unwrap(), &evidence, &Options { loss, starts, seed: 0 });
+        let message = with(0).unwrap_err().to_string();
+        assert!(message.contains("starts of at least 1"), "{message}");
+    }
+    let with = |starts| fit(&family("power").unwrap(), &evidence, &Options { starts, ..Options::default() }).unwrap();
+    assert_eq!((with(1).spread(), with(3).spread().is_some()), (None, true));
 }

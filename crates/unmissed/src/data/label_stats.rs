@@ -1,6 +1,7 @@
 //! How often each label was observed: what propensity models and weights are functions of.
 
 use super::csr::Labels;
+use super::dense::check_dense;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 
@@ -80,13 +81,10 @@ impl LabelStats {
         self.counts.iter().copied().max().unwrap_or(0)
     }
 
-    /// Positives of all m labels in order; an error when the declared number of labels does not fit into memory.
+    /// Positives of all m labels in order; an error when there are more labels than [`check_dense`] accepts.
     pub fn dense_counts(&self) -> Result<Vec<u64>> {
-        let mut dense = Vec::new();
-        dense
-            .try_reserve_exact(self.labels as usize)
-            .map_err(|_| Error::value("too many labels to hold a number for each").found(format!("{} labels", self.labels)))?;
-        dense.resize(self.labels as usize, 0);
+        check_dense(self.labels)?;
+        let mut dense = vec![0; self.labels as usize];
         for (id, count) in self.ids.iter().zip(&self.counts) {
             dense[*id as usize] = *count;
         }
@@ -134,5 +132,7 @@ mod tests {
         let labels = Labels::from_ids(u64::from(u32::MAX), [vec![7], vec![u32::MAX - 1]]).unwrap();
         let stats = LabelStats::of(&labels);
         assert_eq!(stats.occurring(), [7, u32::MAX - 1]);
+        let message = stats.dense_counts().unwrap_err().to_string();
+        assert!(message.starts_with("too many labels to hold a number for each"), "{message}");
     }
 }

@@ -5,7 +5,7 @@
 //! shards; and under the same seed, larger propensities keep everything that smaller ones keep.
 
 use super::csr::Labels;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, digits};
 use crate::rng::{Purpose, row_key, uniform_at};
 use rayon::prelude::*;
 
@@ -44,7 +44,7 @@ pub fn mask_shard(labels: &Labels<'_>, propensities: &[f64], seed: u64, first_ro
     if let Some(label) = propensities.iter().position(|p| !(*p > 0.0 && *p <= 1.0)) {
         return Err(Error::value(format!("the propensity of label {label} is out of range"))
             .expected("a number above 0 and at most 1")
-            .found(propensities[label].to_string()));
+            .found(digits(propensities[label])));
     }
     // A key costs as much as dozens of labels, so each row makes its own only once.
     let key = |row| row_key(seed, Purpose::Mask, first_row + row as u64);

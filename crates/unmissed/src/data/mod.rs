@@ -7,6 +7,7 @@
 
 pub mod csr;
 mod dataset;
+mod dense;
 pub mod formats;
 pub mod generators;
 mod label_stats;
@@ -24,6 +25,7 @@ mod text;
 
 pub use csr::{Csr, Labels};
 pub use dataset::{Dataset, Dense, Features};
+pub use dense::check_dense;
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};
 pub use obesity::Obesity;

@@ -19,6 +19,26 @@ pub fn remove_unfinished() {
     }
 }
 
+/// Where a link to nothing points: the file is to appear there, and the link to stay.
+fn end_of_links(path: &Path) -> PathBuf {
+    const MOST: usize = 40;
+    let mut end = path.to_path_buf();
+    for _ in 0..MOST {
+        let Ok(next) = fs::read_link(&end) else { break };
+        end = end.parent().map_or(next.clone(), |folder| folder.join(&next));
+    }
+    end
+}
+
+/// The cause alone, without the temporary name that `tempfile` adds to its text.
+fn bare(cause: io::Error) -> io::Error {
+    let text = cause.to_string();
+    match text.rsplit_once(" at path ") {
+        Some((what, _)) => io::Error::new(cause.kind(), what.to_owned()),
+        None => cause,
+    }
+}
+
 fn forget(path: &Path) {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != path);
 }
@@ -56,7 +76,7 @@ impl Output {
         let path = path.as_ref();
         let failed = |cause| Error::io("cannot create", path, cause);
         // Devices and pipes are written to, not replaced; a link keeps pointing at the file that it points at.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let target = fs::canonicalize(path).unwrap_or_else(|_| end_of_links(path));
         let existing = fs::metadata(&target).ok();
         if existing.as_ref().is_some_and(|m| m.is_dir()) {
             return Err(Error::value("is a directory").expected("the name of a file to write").in_file(path));
@@ -65,13 +85,17 @@ impl Output {
             (File::options().write(true).open(&target).map_err(failed)?, None)
         } else {
             let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            if !folder.exists() {
+                let cause = format!("the folder {} does not exist", folder.display());
+                return Err(failed(io::Error::new(io::ErrorKind::NotFound, cause)));
+            }
             let mut builder = tempfile::Builder::new();
             builder.prefix(".unmissed-").suffix(".tmp");
             #[cfg(unix)]
             let default = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
             #[cfg(unix)]
             builder.permissions(existing.as_ref().map_or(default, |m| m.permissions()));
-            let (file, temporary) = builder.tempfile_in(folder).map_err(failed)?.into_parts();
+            let (file, temporary) = builder.tempfile_in(folder).map_err(|cause| failed(bare(cause)))?.into_parts();
             UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(temporary.to_path_buf());
             (file, Some(temporary))
         };
@@ -97,7 +121,7 @@ impl Output {
         writer.flush().map_err(failed)?;
         if let Some(temporary) = self.temporary.take() {
             let name = temporary.to_path_buf();
-            temporary.persist(&target).map_err(|e| failed(e.error))?;
+            temporary.persist(&target).map_err(|e| failed(bare(e.error)))?;
             forget(&name);
         }
         Ok(())
@@ -134,5 +158,35 @@ impl Drop for Output {
         if let Some(temporary) = &self.temporary {
             forget(temporary);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_folder_is_named_and_the_temporary_file_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none").join("x.txt");
+        let message = Output::create(&path).err().unwrap().to_string();
+        assert!(message.ends_with(&format!("the folder {} does not exist", folder.path().join("none").display())), "{message}");
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let message = Output::create(folder.path().join("file").join("x.txt")).err().unwrap().to_string();
+        assert!(message.contains("cannot create") && !message.contains(".unmissed-"), "{message}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nothing_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, target) = (folder.path().join("link.txt"), folder.path().join("target.txt"));
+        std::os::unix::fs::symlink("middle.txt", &link).unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join("middle.txt")).unwrap();
+        let mut output = Output::create(&link).unwrap();
+        output.put(b"x").unwrap();
+        output.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"x");
     }
 }

@@ -12,8 +12,10 @@ const HEAD: usize = 64 << 10;
 const BLOCK: usize = 16 << 20;
 /// No line of a sane file is longer; this bounds what a hostile one can make us hold.
 const LONGEST_LINE: usize = 1 << 30;
+/// What some editors put in front of UTF-8 text. It is no content.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// An opened input. Gzip and zstd are undone on the way.
+/// An opened input. Gzip and zstd are undone on the way, and a byte order mark in front of text is left out.
 pub struct Source {
     path: PathBuf,
     head: Vec<u8>,
@@ -38,7 +40,7 @@ impl Source {
         let body = if metadata.is_file() && metadata.len() > 0 && mmap {
             let map = Map::of(&file).map_err(|cause| Error::io("cannot map", &path, cause))?;
             match Compression::of(map.as_ref()) {
-                Compression::None => Body::Whole(Bytes::Mapped(map)),
+                Compression::None => Body::Whole(Bytes::new(Held::Mapped(map))),
                 compression => Body::Stream(compression.decoder(Box::new(Cursor::new(map))).map_err(failed)?),
             }
         } else {
@@ -52,7 +54,7 @@ impl Source {
     pub fn of_bytes(name: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Source> {
         let path = name.as_ref().to_path_buf();
         let body = match Compression::of(&bytes) {
-            Compression::None => Body::Whole(Bytes::Owned(bytes)),
+            Compression::None => Body::Whole(Bytes::new(Held::Owned(bytes))),
             compression => {
                 let decoder = compression.decoder(Box::new(Cursor::new(bytes)));
                 Body::Stream(decoder.map_err(|cause| unreadable(&path, cause))?)
@@ -63,8 +65,12 @@ impl Source {
 
     fn with_head(mut self) -> Result<Source> {
         match self.body {
-            Body::Whole(ref bytes) => self.head = bytes.as_ref()[..bytes.as_ref().len().min(HEAD)].to_vec(),
+            Body::Whole(ref mut bytes) => {
+                bytes.skip_mark();
+                self.head = bytes.as_ref()[..bytes.as_ref().len().min(HEAD)].to_vec();
+            }
             Body::Stream(stream) => {
+                let stream = without_mark(stream).map_err(|cause| unreadable(&self.path, cause))?;
                 let (head, stream) = peek(stream, HEAD).map_err(|cause| unreadable(&self.path, cause))?;
                 self.head = head;
                 self.body = Body::Stream(stream);
@@ -98,7 +104,7 @@ impl Source {
             Body::Stream(mut stream) => {
                 let mut bytes = Vec::new();
                 stream.read_to_end(&mut bytes).map_err(|cause| unreadable(&self.path, cause))?;
-                Ok(Bytes::Owned(bytes))
+                Ok(Bytes::new(Held::Owned(bytes)))
             }
         }
     }
@@ -136,17 +142,34 @@ impl Source {
 }
 
 /// The whole content of a source.
-pub(crate) enum Bytes {
+pub(crate) struct Bytes {
+    held: Held,
+    /// Bytes in front that are no content.
+    skip: usize,
+}
+
+enum Held {
     Mapped(Map),
     Owned(Vec<u8>),
 }
 
+impl Bytes {
+    fn new(held: Held) -> Bytes {
+        Bytes { held, skip: 0 }
+    }
+
+    fn skip_mark(&mut self) {
+        self.skip = if self.as_ref().starts_with(MARK) { MARK.len() } else { 0 };
+    }
+}
+
 impl AsRef<[u8]> for Bytes {
     fn as_ref(&self) -> &[u8] {
-        match self {
-            Bytes::Mapped(map) => map.as_ref(),
-            Bytes::Owned(bytes) => bytes,
-        }
+        let all = match &self.held {
+            Held::Mapped(map) => map.as_ref(),
+            Held::Owned(bytes) => bytes,
+        };
+        &all[self.skip..]
     }
 }
 
@@ -191,6 +214,13 @@ fn peek(mut stream: Box<dyn Read + Send>, count: usize) -> io::Result<(Vec<u8>, 
     stream.by_ref().take(count as u64).read_to_end(&mut head)?;
     let whole = Cursor::new(head.clone()).chain(stream);
     Ok((head, Box::new(whole)))
+}
+
+/// The stream without a byte order mark in front.
+fn without_mark(mut stream: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let mut front = Vec::new();
+    stream.by_ref().take(MARK.len() as u64).read_to_end(&mut front)?;
+    Ok(if front == MARK { stream } else { Box::new(Cursor::new(front).chain(stream)) })
 }
 
 fn unreadable(path: &Path, cause: io::Error) -> Error {

@@ -125,6 +125,9 @@ pub fn survey(chosen: &Csr<'_, f32>, random: &Csr<'_, f32>, options: &SurveyOpti
         });
     }
 
+    check_positives("self-selected", chosen, &train_users, options.positive)?;
+    check_positives("random", random, &controlled_users, options.positive)?;
+
     let halves = |users: &[usize]| -> Vec<(Vec<u32>, Vec<u32>)> {
         users.par_iter().map(|user| halve(positives(chosen, *user, options.positive), options.seed, *user as u64)).collect()
     };
@@ -156,6 +159,18 @@ fn check(chosen: &Csr<'_, f32>, random: &Csr<'_, f32>, options: &SurveyOptions) 
         return Err(Error::value("the least positive rating is not a number"));
     }
     Ok(())
+}
+
+/// Nobody likes anything: the threshold is not for these ratings.
+fn check_positives(part: &str, ratings: &Csr<'_, f32>, users: &[usize], least: f32) -> Result<()> {
+    let largest = users.iter().flat_map(|user| ratings.row(*user).1).copied().fold(f32::NEG_INFINITY, f32::max);
+    if largest >= least {
+        return Ok(());
+    }
+    Err(Error::value(format!("no rating of the {part} part is positive"))
+        .expected(format!("ratings of at least {least}"))
+        .found(format!("{largest} as the largest"))
+        .hint("choose a smaller least positive rating"))
 }
 
 /// The items that a user likes, ascending.
@@ -200,7 +215,7 @@ mod tests {
         let rating = |user: u32, item: u32| (item, ((user * 7 + item * 3) % 5 + 1) as f32);
         let chosen = (0..40).map(|user| (0..30).filter(move |item| (user + item) % 3 > 0).map(move |item| rating(user, item)));
         let count = |user| if user < 25 { 0 } else { 5 + user % 2 };
-        let random = (0..40).map(|user| (0..count(user)).map(move |place| rating(user, (place * 5 + user) % 30)));
+        let random = (0..40).map(|user| (0..count(user)).map(move |place| rating(user, (place * 7 + user) % 30)));
         (Csr::from_rows(30, chosen).unwrap(), Csr::from_rows(30, random).unwrap())
     }
 
@@ -259,6 +274,15 @@ mod tests {
         assert!(message(&chosen, &none, TrainUsers::All).contains("random part has no ratings"));
         assert!(message(&none, &random, TrainUsers::All).contains("self-selected part has no ratings"));
         assert!(message(&random, &random, TrainUsers::Unique).contains("'all' instead of 'unique'"));
+        let high = SurveyOptions { positive: 6.0, ..options(TrainUsers::All) };
+        let error = survey(&chosen, &random, &high).unwrap_err().to_string();
+        assert!(
+            error.contains("self-selected part is positive: expected ratings of at least 6, found 5 as the largest"),
+            "{error}"
+        );
+        let low = random.iter().map(|(ids, _)| ids.iter().map(|id| (*id, 2.0)));
+        let low = Csr::from_rows(30, low).unwrap();
+        assert!(message(&chosen, &low, TrainUsers::All).contains("random part is positive"));
         assert_eq!("all".parse::<TrainUsers>().unwrap(), TrainUsers::All);
         assert!("al".parse::<TrainUsers>().unwrap_err().to_string().contains("did you mean 'all'?"));
     }

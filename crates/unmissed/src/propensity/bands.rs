@@ -69,7 +69,9 @@ pub fn bands(propensities: &Propensities, stats: &LabelStats) -> Result<Vec<Band
         range: Option<(f64, f64)>,
     }
     let mut sums = [Sums::default(); STARTS.len()];
-    for (count, p) in stats.dense_counts()?.into_iter().zip(propensities.values()) {
+    let mut occurring = stats.occurring().iter().zip(stats.counts()).peekable();
+    for (label, p) in propensities.values().iter().enumerate() {
+        let count = occurring.next_if(|(id, _)| **id as usize == label).map_or(0, |(_, count)| *count);
         let band = &mut sums[STARTS.partition_point(|start| *start <= count) - 1];
         band.labels += 1;
         band.positives += count as f64;

@@ -1,6 +1,7 @@
 //! A hierarchy of labels: who is whose parent, without cycles.
 
 use super::pairs::{Columns, by_left, read_pairs};
+use crate::data::check_dense;
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub struct Dag {
 impl Dag {
     /// From (child, parent) edges; an edge that stands twice counts once.
     pub fn new(labels: usize, edges: Vec<(u32, u32)>) -> Result<Dag> {
+        check_dense(labels as u64)?;
         if let Some(edge) = edges.iter().find(|edge| edge.0.max(edge.1) as usize >= labels) {
             return Err(Error::value("an edge of the hierarchy is out of range")
                 .expected(format!("labels below {labels}"))
@@ -160,6 +162,12 @@ impl Dag {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_huge_declared_number_of_labels_is_refused() {
+        let message = Dag::new(u32::MAX as usize, vec![(1, 0)]).unwrap_err().to_string();
+        assert!(message.starts_with("too many labels"), "{message}");
+    }
 
     #[test]
     fn a_label_that_is_its_own_parent_is_a_cycle_and_a_diamond_is_not() {

@@ -2,9 +2,8 @@
 
 use super::curve::{Curve, Sample};
 use super::{Propensities, Source};
-use crate::data::LabelStats;
-use crate::error::{Error, Result};
-use std::fmt::Write;
+use crate::data::{LabelStats, check_dense};
+use crate::error::{Error, Result, digits};
 
 /// Counts below this are remembered with their value.
 const MEMORY: usize = 1 << 22;
@@ -34,12 +33,14 @@ impl Phi {
         for (parameter, value) in curve.parameters().iter().zip(&phi.theta) {
             if !(parameter.low..=parameter.high).contains(value) {
                 return Err(Error::value(format!("'{}': {} is out of range", phi.spec(), parameter.name))
-                    .expected(format!("a number from {} to {}", parameter.low, parameter.high))
-                    .found(value.to_string()));
+                    .expected(format!("a number from {} to {}", digits(parameter.low), digits(parameter.high)))
+                    .found(digits(*value)));
             }
         }
         if !(alpha >= 0.0 && alpha.is_finite()) {
-            return Err(Error::value(format!("'{}': alpha is out of range", phi.spec())).expected("a number of at least 0"));
+            return Err(Error::value(format!("'{}': alpha is out of range", phi.spec()))
+                .expected("a number of at least 0")
+                .found(digits(alpha)));
         }
         Ok(phi)
     }
@@ -66,7 +67,7 @@ impl Phi {
 
     /// The canonical spec string: every constant written out, with the digits that bring it back.
     pub fn spec(&self) -> String {
-        self.written(|value| format!("{value:?}"))
+        self.written(digits)
     }
 
     /// The spec string for people: constants with four significant digits.
@@ -79,16 +80,14 @@ impl Phi {
     /// ```
     pub fn short(&self) -> String {
         // Four digits in scientific notation, read back and written as briefly as possible.
-        self.written(|value| format!("{value:.3e}").parse::<f64>().map_or_else(|_| value.to_string(), |value| format!("{value:?}")))
+        self.written(|value| format!("{value:.3e}").parse::<f64>().map_or_else(|_| digits(value), digits))
     }
 
-    fn written(&self, digits: impl Fn(f64) -> String) -> String {
+    fn written(&self, write: impl Fn(f64) -> String) -> String {
         let mut text = self.curve.name().to_owned();
         let mut separator = if text.contains(':') { ',' } else { ':' };
         let mut put = |key: &str, value: f64| {
-            let digits = digits(value);
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{separator}{key}={}", digits.strip_suffix(".0").unwrap_or(&digits));
+            text.extend([separator.to_string().as_str(), key, "=", &write(value)]);
             separator = ',';
         };
         for (parameter, value) in self.curve.parameters().iter().zip(&self.theta) {
@@ -115,26 +114,51 @@ impl Phi {
     pub fn propensities(&self, stats: &LabelStats) -> Result<Propensities> {
         let sample = Sample::of(stats);
         self.curve.check(sample)?;
-        let counts = stats.dense_counts()?;
+        check_dense(stats.labels())?;
         let at = |count: u64| self.curve.value(&self.theta, sample.at(self.seen(count), self.alpha));
         // Each distinct count once; the few labels that are beyond the memory cost little.
         let mut known = vec![f64::NAN; (stats.largest() as usize + 1).min(MEMORY)];
-        let value = |count: &u64| match known.get_mut(*count as usize) {
+        let mut value = |count: u64| match known.get_mut(count as usize) {
             Some(value) if value.is_nan() => {
-                *value = at(*count);
+                *value = at(count);
                 *value
             }
             Some(value) => *value,
-            None => at(*count),
+            None => at(count),
         };
-        let values: Vec<f64> = counts.iter().map(value).collect();
-        let sources = vec![Source::Curve; counts.len()];
-        let unseen = counts.iter().filter(|count| **count == 0).count();
+        let labels = stats.labels() as usize;
+        let unseen = labels - stats.occurring().len();
+        let mut values = vec![if unseen > 0 { value(0) } else { 1.0 }; labels];
+        for (label, count) in stats.occurring().iter().zip(stats.counts()) {
+            values[*label as usize] = value(*count);
+        }
+        let sources = vec![Source::Curve; labels];
         let propensities = Propensities::clipping(self.spec(), values, sources)?;
         Ok(match unseen {
             0 => propensities,
             _ => propensities
                 .with_note(format!("{unseen} labels were never observed: the curve at {} positives stands for them", self.seen(0))),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::propensity::models;
+
+    #[test]
+    fn large_numbers_stay_short_in_messages() {
+        for spec in ["jpv:a=1e300", "jpv:a=-1e300", "power:gamma=1e300"] {
+            let message = models::parse(spec).unwrap_err().to_string();
+            assert!(message.contains("1e300") && message.len() < 200, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_huge_declared_number_of_labels_is_refused() {
+        let labels = crate::data::Labels::from_ids(u64::from(u32::MAX), [vec![7]]).unwrap();
+        let error = models::parse("power").unwrap().propensities(&LabelStats::of(&labels)).unwrap_err();
+        assert!(error.to_string().starts_with("too many labels"), "{error}");
     }
 }

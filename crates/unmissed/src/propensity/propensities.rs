@@ -1,6 +1,6 @@
 //! [`Propensities`]: a checked number in (0, 1] for every label, and where it came from.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, digits};
 use serde::Serialize;
 
 /// In which sense the values bound the true propensities.
@@ -82,7 +82,7 @@ impl Propensities {
         if let Some(label) = values.iter().position(|p| !(*p > 0.0 && *p <= 1.0)) {
             return Err(Error::value(format!("the propensity of label {label} is out of range"))
                 .expected("a number in (0, 1]")
-                .found(values[label].to_string()));
+                .found(digits(values[label])));
         }
         let sources = vec![Source::Estimated; values.len()];
         let origin = origin.into();

@@ -49,6 +49,13 @@ pub(super) struct Counts {
     pub(super) usable: bool,
 }
 
+impl Counts {
+    /// Whether the label gets an estimate of its own; the curve stands for the others.
+    pub(super) fn has_data(&self, how: &Ratio) -> bool {
+        self.usable && self.whole > 0 && (how.shrink || self.part > 0)
+    }
+}
+
 /// Propensities from ratios, and the curve.
 pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Counts], how: &Ratio) -> Result<(Propensities, Fit)> {
     // A label with count 0 has e = 0 whatever its propensity: it would pull the curve to 0.
@@ -90,7 +97,7 @@ fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, Sourc
     let place = fit.phi.seen(c.count);
     let phi = fit.at(place);
     let (part, whole) = (c.part as f64, c.whole as f64);
-    if !c.usable || c.whole == 0 || (!how.shrink && c.part == 0) {
+    if !c.has_data(how) {
         return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), Source::Curve);
     }
     if !how.shrink {

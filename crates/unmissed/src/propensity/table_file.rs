@@ -125,10 +125,22 @@ fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
     };
     let (label, propensity) = (required("label")?, required(value)?);
     let (low, high, source) = (column("low"), column("high"), column("source"));
+    let model = column("model");
+    let mut first_model: Option<String> = None;
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(broken)?;
         let line = record.position().map_or(0, csv::Position::line);
+        if let Some(name) = model.and_then(|place| record.get(place)) {
+            let first = first_model.get_or_insert_with(|| name.to_owned());
+            if first != name {
+                return Err(Error::format("the file holds several models")
+                    .expected("one propensity for each label")
+                    .found(format!("{} and {}", shown(first.as_bytes()), shown(name.as_bytes())))
+                    .hint("write each model into a file of its own")
+                    .at(line));
+            }
+        }
         let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("");
         let row = read_row(value, cell(Some(label)), cell(Some(propensity)), cell(low), cell(high), cell(source));
         rows.push(Row { line, ..row.map_err(|error| error.at(line))? });
@@ -298,6 +310,7 @@ mod tests {
             ("label,p\n0,.5\n", None, Some(1), "no column 'propensity'"),
             ("label,propensity,source\n0,.5,guess\n", None, Some(2), "unknown source"),
             ("label,propensity,low,high\n0,.5,.6,.4\n", None, Some(2), "out of order"),
+            ("model,label,propensity\njpv,0,.5\npower,0,.5\n", None, Some(3), "several models"),
             ("2\n0.5\n", None, Some(2), "at least 1"),
             ("2\n\n3\n", None, Some(2), "at least 1"),
             ("2\nnan\n", None, Some(2), "at least 1"),
@@ -312,6 +325,7 @@ mod tests {
 
     #[test]
     fn inverse_propensities_are_read() {
+        assert_eq!(read_text("\u{feff}model,label,propensity\njpv,0,.5\n", None).unwrap().values(), [0.5]);
         assert_eq!(read_text("4\n1.0\n8e0\n\n", Some(3)).unwrap().values(), [0.25, 1.0, 0.125]);
     }
 }

@@ -249,15 +249,15 @@ fn run_direct(args: &ByLabel, app: &App) -> Outcome<()> {
     ] {
         table.row(cells![name, number]);
     }
-    let document = Document::new()
-        .table(table)
-        .note(format!(
-            "Mean propensity of the labels with an estimate: {mean:.4}. The others stay empty; 'shrunken' has a value for all."
-        ))
-        .data(json!({
+    let mut document = Document::new().table(table).note(format!(
+        "Mean propensity of the labels with an estimate: {mean:.4}. The others stay empty; 'shrunken' has a value for all."
+    ));
+    if app.format() == "json" {
+        document = document.data(json!({
             "without_controlled_positive": direct.without_controlled_positive(), "never_observed": direct.never_observed(),
             "clipped": direct.clipped(), "labels": label_rows(&direct),
         }))?;
+    }
     let chart = charts::propensity_chart("Direct estimate").series(charts::direct("direct", &direct, &stats));
     deliver(app, &args.basic.output, &[("direct".to_owned(), Values::Direct(&direct))], &document, &chart)
 }
@@ -307,7 +307,9 @@ fn finish(
     for source in [Source::Estimated, Source::Curve, Source::Clipped] {
         sources.row(cells![source.name(), propensities.from_source(source)]);
     }
-    let document = Document::new().table(band_table(std::slice::from_ref(propensities), stats)?).table(sources).data(whole)?;
+    let document = Document::new().table(band_table(std::slice::from_ref(propensities), stats)?).table(sources);
+    // A value for each label as json costs far more than the tables.
+    let document = if app.format() == "json" { document.data(whole)? } else { document };
     let document = notes.into_iter().chain(propensities.notes().iter().cloned()).fold(document, Document::note);
     let chart = chart.series(charts::labels(propensities.origin(), propensities, stats)).series(charts::curve(
         &fit.phi.short(),

@@ -106,7 +106,7 @@ fn document(comparisons: &[Comparison], evidence: &Evidence) -> Outcome<Document
         let stop = fit.map(|fit| format!("{:?}", fit.stop).to_lowercase());
         let remarks = fit.map(|fit| fit.degenerate.join("; ")).unwrap_or_default();
         let name = fit.map_or_else(|| spec.clone(), |fit| fit.phi.short());
-        table.row(cells![name, if fit.is_some() { "yes" } else { "no" }, *mse, fit.map(|fit| fit.spread()), stop, remarks]);
+        table.row(cells![name, if fit.is_some() { "yes" } else { "no" }, *mse, fit.and_then(|fit| fit.spread()), stop, remarks]);
     }
     let (labels, zeros, out) = (evidence.len(), evidence.zeros(), evidence.left_out());
     let document = Document::new().table(table).data(json!({

@@ -51,12 +51,13 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             None => charts::labels(&spec, propensities, &stats),
         });
     }
-    let document = document(&parsed, &all, &stats)?;
+    let document = document(&parsed, &all, &stats, app.format() == "json")?;
     let values: Vec<_> = all.iter().map(|p| (p.origin().to_owned(), Values::Full(p))).collect();
     deliver(app, &args.output, &values, &document, &chart)
 }
 
-fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats) -> Outcome<Document> {
+/// `for_programs`: whether json will be written. With a number for each label it costs far more than the tables.
+fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats, for_programs: bool) -> Outcome<Document> {
     let columns = [
         Column::new("model"),
         Column::new("rarest").fixed(3),
@@ -85,12 +86,17 @@ fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats) -> Outc
             change,
         ]);
         notes.extend(propensities.notes().iter().map(|note| format!("{}: {note}", propensities.origin())));
-        json.push(json!({
-            "model": propensities.origin(), "implied_priors": implied, "effective_sample_size": size, "copies": copied,
-            "bands": bands::bands(propensities, stats)?, "propensities": propensities,
-        }));
+        if for_programs {
+            json.push(json!({
+                "model": propensities.origin(), "implied_priors": implied, "effective_sample_size": size, "copies": copied,
+                "bands": bands::bands(propensities, stats)?, "propensities": propensities,
+            }));
+        }
     }
-    let document = Document::new().table(summary.titled("Models")).table(band_table(all, stats)?).data(json)?;
+    let mut document = Document::new().table(summary.titled("Models")).table(band_table(all, stats)?);
+    if for_programs {
+        document = document.data(json)?;
+    }
     Ok(notes.into_iter().fold(document, Document::note))
 }
 

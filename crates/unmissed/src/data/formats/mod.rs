@@ -88,7 +88,9 @@ impl Default for ReadOptions<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Content> {
-    read_source(Source::open(path, options.mmap)?, options)
+    let path = path.as_ref();
+    let pair = npz::pair_of(path);
+    read_source(Source::open(pair.as_deref().unwrap_or(path), options.mmap)?, options)
 }
 
 /// Reads what is already open, or in memory.
@@ -136,7 +138,19 @@ fn named(name: &str) -> Result<&'static dyn Format> {
 
 /// Reads rows with labels. Scores become labels where they are at least [`ReadOptions::positive`], or not zero.
 pub fn read_dataset(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Dataset<'static>> {
+    // Asked before a long read.
+    check_positive(options.positive)?;
     read(path, options)?.into_dataset(options.positive)
+}
+
+/// No score is at least NaN, so it would make every label disappear.
+fn check_positive(positive: Option<f32>) -> Result<()> {
+    match positive {
+        Some(least) if least.is_nan() => {
+            Err(Error::value("the least positive score is not a number").expected("a number, as in 4").found("NaN"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads predictions: the stored entries are the predictions, zeros included.
@@ -182,7 +196,12 @@ fn format_of_name(path: &Path, content: &Content) -> Result<&'static dyn Format>
         if ending == "parquet" {
             return without_parquet(Error::value("a Parquet file, which this build cannot write").in_file(path));
         }
-        let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.extensions()).copied().collect();
+        let mut known: Vec<&str> = Vec::new();
+        for ending in FORMATS.iter().flat_map(|format| format.extensions()) {
+            if !known.contains(ending) {
+                known.push(ending);
+            }
+        }
         Error::value(format!("no format is known by the ending '.{ending}'"))
             .in_file(path)
             .expected(format!("one of .{}", known.join(", .")))
@@ -193,6 +212,7 @@ fn format_of_name(path: &Path, content: &Content) -> Result<&'static dyn Format>
 impl Content {
     /// Rows with labels: scores become labels where they are at least `positive`, or not zero.
     pub fn into_dataset(self, positive: Option<f32>) -> Result<Dataset<'static>> {
+        check_positive(positive)?;
         match self {
             Content::Data(data) => Ok(data),
             Content::Scores(scores) => {
@@ -201,5 +221,25 @@ impl Content {
                 Dataset::new(None, kept.pattern().into_owned())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_ending_is_answered_with_every_known_one_once() {
+        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        let message = write(&content, "x.docx", None).unwrap_err().to_string();
+        assert_eq!(message.matches(".txt").count(), 1, "{message}");
+    }
+
+    #[test]
+    fn a_threshold_that_is_not_a_number_is_refused() {
+        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        assert!(content.into_dataset(Some(f32::NAN)).unwrap_err().to_string().contains("not a number"));
+        let options = ReadOptions { positive: Some(f32::NAN), ..Default::default() };
+        assert!(read_dataset("none", &options).unwrap_err().to_string().contains("not a number"));
     }
 }

@@ -135,6 +135,17 @@ impl Name {
     }
 }
 
+/// The file to read instead of a `NAME.npz` that is not there, when both files of the pair are.
+pub(super) fn pair_of(path: &Path) -> Option<PathBuf> {
+    if path.extension()? != "npz" || path.exists() {
+        return None;
+    }
+    let name = Name::of(path);
+    let both = [name.with(Part::Features), name.with(Part::Labels)];
+    let [features, _] = (name.part.is_none() && both.iter().all(|file| file.is_file())).then_some(both)?;
+    Some(features)
+}
+
 fn where_not_zero(matrix: &Csr<'_, f32>) -> Result<Csr<'static, ()>> {
     let kept = matrix.filter_map(matrix.cols() as u64, |_, id, value| (value != 0.0).then_some(id))?;
     Ok(kept.pattern().into_owned())

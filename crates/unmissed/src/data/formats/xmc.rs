@@ -8,7 +8,7 @@ use super::{Content, Format, ReadOptions};
 use crate::data::csr::checked_cols;
 use crate::data::output::Output;
 use crate::data::source::Source;
-use crate::data::text::{self, Grammar, Header};
+use crate::data::text::{self, Grammar, Header, Parsed};
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::spec::{Named, Spec};
@@ -41,7 +41,7 @@ impl Format for Xmc {
         let columns = |count| checked_cols(count).map_err(|error| error.at(1));
         let grammar = Grammar { labels: true, entry: "feature", label_cols: columns(labels)?, entry_cols: columns(features)? };
         let parsed = text::read_rows(source, Some(&header), &grammar, options.progress)?;
-        check_rows(rows, parsed.rows())?;
+        check_rows(rows, &parsed)?;
         let (labels, features) = parsed.into_matrices(grammar.label_cols, grammar.entry_cols);
         // Zero features is how labels alone are kept in this format.
         let features = (features.cols() > 0).then_some(Features::Sparse(features));
@@ -87,16 +87,22 @@ pub(super) fn write_data(output: &mut Output, data: &Dataset<'_>) -> Result<()> 
 }
 
 /// The number of rows must be what the header says: a file that was cut short must not pass for a small one.
-pub(super) fn check_rows(declared: u64, found: usize) -> Result<()> {
+pub(super) fn check_rows(declared: u64, parsed: &Parsed) -> Result<()> {
+    let found = parsed.rows();
     if declared == found as u64 {
         return Ok(());
     }
     let error = Error::format("the header and the lines disagree about the number of rows")
         .expected(format!("{declared} rows after the header"))
         .found(found.to_string());
-    Err(if (found as u64) < declared {
-        error.hint("the file may be cut short")
-    } else {
+    if (found as u64) < declared {
+        return Err(error.hint("the file may be cut short"));
+    }
+    // The first row that is too many: rows count from 0, and the header is the first line.
+    let error = error.at(declared + 2);
+    Err(if parsed.is_empty_from(declared as usize) {
         error.hint("an empty line at the end counts as a row without labels")
+    } else {
+        error
     })
 }

@@ -75,7 +75,8 @@ impl Generator for Balls {
         let dim = settings.whole("dim", 1)?;
         let (low, high) = settings.range("radius", "'low,high' within 0 and 1", |radius| (0.0..=1.0).contains(&radius))?;
         let rows = [settings.whole("train-rows", 1)?, settings.whole("test-rows", 1)?];
-        settings.check_size(rows[0].max(rows[1]), dim)?;
+        crate::data::check_dense(labels as u64)?;
+        settings.check_size(rows[0].max(rows[1]).max(labels), dim)?;
         let slices = shuffled(labels, seed);
         let balls: Vec<Ball> = (0..labels)
             .map(|label| {

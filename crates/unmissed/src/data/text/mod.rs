@@ -9,6 +9,6 @@ mod read;
 mod rows;
 mod write;
 
-pub(crate) use read::{Header, header, read_rows};
+pub(crate) use read::{Header, Parsed, header, read_rows};
 pub(crate) use rows::Grammar;
 pub(crate) use write::{write_entry, write_id, write_rows, write_value};

@@ -13,6 +13,8 @@ const CHUNK: usize = 1 << 20;
 /// A header: its numbers and the length of its line in bytes.
 pub(crate) struct Header {
     pub(crate) numbers: Vec<u64>,
+    /// A number that 64 bits do not hold.
+    too_large: Option<String>,
     length: usize,
 }
 
@@ -21,9 +23,18 @@ pub(crate) fn header(head: &[u8]) -> Option<Header> {
     let end = memchr::memchr(b'\n', head);
     let line = &head[..end.unwrap_or(head.len())];
     let text = std::str::from_utf8(line).ok()?;
-    let numbers: Option<Vec<u64>> = text.split_ascii_whitespace().map(|word| word.parse().ok()).collect();
+    let mut too_large = None;
+    let number = |word: &str| {
+        let number = word.parse().ok();
+        if number.is_none() && word.bytes().all(|byte| byte.is_ascii_digit()) {
+            too_large.get_or_insert_with(|| word.to_owned());
+            return Some(u64::MAX);
+        }
+        number
+    };
+    let numbers: Option<Vec<u64>> = text.split_ascii_whitespace().map(number).collect();
     let numbers = numbers.filter(|numbers| !numbers.is_empty())?;
-    Some(Header { numbers, length: end.map_or(head.len(), |end| end + 1) })
+    Some(Header { numbers, too_large, length: end.map_or(head.len(), |end| end + 1) })
 }
 
 impl Header {
@@ -34,6 +45,10 @@ impl Header {
         match header(head) {
             None if head.is_empty() => Err(Error::format("the file is empty").expected(format!("a header '{expected}'"))),
             None => error("the first line is not a header of whole numbers"),
+            Some(Header { too_large: Some(word), .. }) => Err(Error::format("a number in the header is too large")
+                .expected(format!("'{expected}', each at most {}", u64::MAX))
+                .found(shown(word.as_bytes()))
+                .at(1)),
             Some(header) => match <[u64; N]>::try_from(header.numbers.as_slice()) {
                 Ok(numbers) => Ok((header, numbers)),
                 Err(_) => error("the header has the wrong number of fields"),
@@ -56,6 +71,12 @@ pub(crate) struct Parsed {
 impl Parsed {
     pub(crate) fn rows(&self) -> usize {
         self.entry_offsets.len().max(1) - 1
+    }
+
+    /// Whether all rows from this one on have neither labels nor entries.
+    pub(crate) fn is_empty_from(&self, row: usize) -> bool {
+        let ends = |offsets: &[u64]| offsets.get(row) == offsets.last();
+        ends(&self.entry_offsets) && (self.label_offsets.is_empty() || ends(&self.label_offsets))
     }
 
     /// One more than the largest label, and than the largest entry.

@@ -27,7 +27,7 @@
 
 use super::entry;
 use crate::data::{LabelStats, Output};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, digits};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::Evidence;
 use crate::propensity::quantiles::clopper_pearson;
@@ -70,7 +70,7 @@ impl Rates {
         match rates.iter().find(|rate| !(**rate > 0.0 && **rate <= 1.0)) {
             Some(rate) => Err(Error::value("the rate of a controlled set is out of range")
                 .expected("a number in (0, 1], or a fraction as in 16/300")
-                .found(rate.to_string())),
+                .found(digits(*rate))),
             None => Ok(()),
         }
     }
@@ -80,7 +80,11 @@ impl Rates {
     /// A common rate as users type it (`16/300`, `0.05`), or the name of a csv `label,rate` with a rate for each label.
     pub fn read(text: &str, labels: u64) -> Result<Rates> {
         if !Path::new(text).is_file() {
-            return text.parse();
+            let looks_like_a_file = text.contains(|c: char| c.is_alphabetic()) && text.contains(['.', '/', '\\']);
+            return text.parse().map_err(|error: Error| match text.trim().parse::<f64>() {
+                Err(_) if looks_like_a_file => error.hint(format!("if '{text}' is meant as a file: it does not exist")),
+                _ => error,
+            });
         }
         let table = table_file::read_column(text, "rate", Some(labels))?;
         Ok(Rates::PerLabel(table))
@@ -96,7 +100,12 @@ impl std::str::FromStr for Rates {
             Some((shown, of)) => shown.trim().parse::<f64>().ok().zip(of.trim().parse::<f64>().ok()).map(|(a, b)| a / b),
             None => text.trim().parse().ok(),
         };
-        let rates = Rates::Common(rate.unwrap_or(f64::NAN));
+        let Some(rate) = rate else {
+            return Err(Error::value("not a rate")
+                .expected("a number in (0, 1], a fraction as in 16/300, or the name of a csv 'label,rate'")
+                .found(format!("'{text}'")));
+        };
+        let rates = Rates::Common(rate);
         rates.check(1).map_err(|error| error.found(format!("'{text}'")))?;
         Ok(rates)
     }
@@ -127,9 +136,7 @@ pub fn direct(train: &LabelStats, controlled: &LabelStats, rates: &Rates, level:
         return Err(Error::value("no rows").expected("at least one training and one controlled row"));
     }
     if !(level > 0.0 && level < 1.0) {
-        return Err(Error::value("the level of the intervals is out of range")
-            .expected("between 0 and 1")
-            .found(level.to_string()));
+        return Err(Error::value("the level of the intervals is out of range").expected("between 0 and 1").found(digits(level)));
     }
     rates.check(train.labels())?;
     let (counts, positives) = (train.dense_counts()?, controlled.dense_counts()?);
@@ -204,6 +211,11 @@ impl Direct {
         (self.counts[label] > 0).then(|| self.intervals[label])
     }
 
+    /// How many labels have an estimate. With none, the controlled set says nothing that a curve could be fitted to.
+    pub fn estimated(&self) -> usize {
+        self.counts.iter().zip(&self.positives).filter(|(count, v)| **count > 0 && **v > 0).count()
+    }
+
     /// How many observed labels have no controlled positive.
     pub fn without_controlled_positive(&self) -> usize {
         self.counts.iter().zip(&self.positives).filter(|(count, v)| **count > 0 && **v == 0).count()
@@ -275,5 +287,11 @@ mod tests {
             assert!(text.parse::<Rates>().is_err(), "{text}");
         }
         assert!(Rates::PerLabel(vec![0.1]).check(2).is_err());
+        let message = |text| Rates::read(text, 3).unwrap_err().to_string();
+        for text in ["nofile.csv", "./rates/none", "1/2/none.csv"] {
+            assert!(message(text).starts_with("not a rate") && message(text).contains("it does not exist"), "{}", message(text));
+        }
+        assert!(message("often").starts_with("not a rate") && !message("often").contains("exist"), "{}", message("often"));
+        assert!(message("1.5").contains("out of range"), "{}", message("1.5"));
     }
 }

@@ -81,6 +81,8 @@ pub struct Hierarchy {
     pub without_descendants: usize,
     /// Labels with more descendants than the threshold.
     pub passing: usize,
+    /// Those of them that have data, and so an estimate of their own.
+    pub estimated: usize,
     /// (row, ancestor) pairs that observed labels imply.
     pub implied: u64,
     /// How many of those are observed.
@@ -129,9 +131,11 @@ pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &Options, how: &Ratio)
         Counts { count: counts[label], part, whole, usable: passes[label] }
     };
     let all: Vec<Counts> = (0..counts.len()).map(ratio).collect();
-    let (name, bound) = match options.variant {
-        Variant::Union => ("hierarchy", Bound::Upper),
-        Variant::Conditional => ("hierarchy-conditional", Bound::Exact),
+    let (name, bound) = match (options.variant, how.shrink) {
+        (Variant::Union, false) => ("hierarchy", Bound::Upper),
+        (Variant::Union, true) => ("hierarchy-shrunken", Bound::Upper),
+        (Variant::Conditional, false) => ("hierarchy-conditional", Bound::Exact),
+        (Variant::Conditional, true) => ("hierarchy-conditional-shrunken", Bound::Exact),
     };
     let (propensities, fit) = estimate(name, bound, Sample::of(&stats), &all, how)?;
     let mut result = Hierarchy {
@@ -140,6 +144,7 @@ pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &Options, how: &Ratio)
         variant: options.variant,
         without_descendants: (0..counts.len() as u32).filter(|label| dag.children(*label).is_empty()).count(),
         passing: passes.iter().filter(|passes| **passes).count(),
+        estimated: all.iter().filter(|counts| counts.has_data(how)).count(),
         implied: implied.iter().sum(),
         implied_and_observed: both.iter().sum(),
     };
@@ -151,4 +156,29 @@ pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &Options, how: &Ratio)
         ));
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::propensity::{Source, models};
+
+    #[test]
+    fn estimated_labels_are_those_with_data_and_every_variant_has_its_name() {
+        // 0 has a kind that is observed; 2 has one that is not.
+        let labels = Labels::from_ids(4, [vec![0], vec![0, 1], vec![1]]).unwrap();
+        let dag = Dag::new(4, vec![(1, 0), (3, 2)]).unwrap();
+        let plain = Ratio::new(models::family("constant").unwrap());
+        for (variant, how, name) in [
+            (Variant::Union, plain.clone(), "hierarchy("),
+            (Variant::Union, plain.clone().shrunken(), "hierarchy-shrunken("),
+            (Variant::Conditional, plain.clone(), "hierarchy-conditional("),
+            (Variant::Conditional, plain.shrunken(), "hierarchy-conditional-shrunken("),
+        ] {
+            let found = hierarchy(&labels, &dag, &Options { threshold: 0, variant }, &how).unwrap();
+            assert_eq!((found.passing, found.estimated), (2, 1), "{name}");
+            assert!(found.propensities.origin().starts_with(name), "{}", found.propensities.origin());
+            assert!(how.shrink || found.propensities.from_source(Source::Estimated) == found.estimated);
+        }
+    }
 }

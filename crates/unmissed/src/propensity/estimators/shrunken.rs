@@ -31,7 +31,7 @@
 //! ```
 
 use super::{Direct, entry};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::{Fit, Loss, Options, fit};
 use crate::propensity::quantiles::gamma_quantile;
@@ -71,6 +71,11 @@ struct Estimate {
 
 /// Shrinks a direct estimate towards a curve of `family`. Intervals at `level` are those of the posterior, given the curve.
 pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) -> Result<Shrunken> {
+    if direct.estimated() == 0 {
+        return Err(Error::value("no label has a controlled positive and an observed one")
+            .expected("at least one label with positives in both the training and the controlled data")
+            .hint("are these the labels of the controlled set, with the ids of the training data?"));
+    }
     let options = Options { loss: Loss::NegativeBinomial, ..options.clone() };
     let fit = fit(family, &direct.evidence(), &options)?;
     let keys: Vec<_> =
@@ -116,4 +121,24 @@ fn estimate(fit: &Fit, count: u64, v: u64, exposure: f64, level: f64) -> Estimat
     let weight = mean / (1.0 / phi) * (fit.kappa.unwrap_or(0.0) * phi / (fit.kappa.unwrap_or(0.0) * phi + exposure));
     let from_curve = curve_variance.map_or(0.0, |v| v * weight * weight);
     Estimate { p: 1.0 / mean, interval: Some(interval), variance: variance + from_curve, source: Source::Estimated }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::LabelStats;
+    use crate::propensity::estimators::direct::{Rates, direct};
+    use crate::propensity::models;
+
+    #[test]
+    fn a_controlled_set_without_a_positive_on_observed_labels_is_an_error() {
+        let train = LabelStats::from_counts(100, &[20, 10, 0]).unwrap();
+        for positives in [[0, 0, 0], [0, 0, 7]] {
+            let controlled = LabelStats::from_counts(50, &positives).unwrap();
+            let direct = direct(&train, &controlled, &Rates::Common(0.1), 0.95).unwrap();
+            assert_eq!((direct.estimated(), direct.without_controlled_positive()), (0, 2));
+            let error = shrunken(&direct, &models::family("power").unwrap(), &Options::default(), 0.95).unwrap_err();
+            assert!(error.to_string().starts_with("no label has a controlled positive"), "{error}");
+        }
+    }
 }

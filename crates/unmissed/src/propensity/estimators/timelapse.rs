@@ -59,8 +59,9 @@ pub fn timelapse(earlier: &Labels<'_>, later: &Labels<'_>, how: &Ratio) -> Resul
     }
     let later_stats = LabelStats::of(later);
     let earlier_stats = LabelStats::of(earlier);
-    let mut kept = vec![0u64; earlier.cols()];
-    let mut marks = vec![usize::MAX; earlier.cols()];
+    let (counts, wholes) = (earlier_stats.dense_counts()?, later_stats.dense_counts()?);
+    let mut kept = vec![0u64; counts.len()];
+    let mut marks = vec![usize::MAX; counts.len()];
     let mut withdrawn = 0;
     for row in 0..earlier.rows() {
         for label in later.row_ids(row) {
@@ -74,7 +75,6 @@ pub fn timelapse(earlier: &Labels<'_>, later: &Labels<'_>, how: &Ratio) -> Resul
             }
         }
     }
-    let (counts, wholes) = (earlier_stats.dense_counts()?, later_stats.dense_counts()?);
     let labels: Vec<Counts> = (0..counts.len())
         .map(|label| Counts { count: counts[label], part: kept[label], whole: wholes[label], usable: true })
         .collect();
@@ -86,6 +86,41 @@ pub fn timelapse(earlier: &Labels<'_>, later: &Labels<'_>, how: &Ratio) -> Resul
             earlier_stats.positives()
         ));
     }
+    let added = later_stats.positives() + withdrawn - earlier_stats.positives();
+    if withdrawn > added {
+        propensities = propensities
+            .with_note(format!("more positives were withdrawn ({withdrawn}) than added ({added}): are the snapshots swapped?"));
+    } else if withdrawn + added == 0 {
+        propensities = propensities.with_note("both snapshots are the same: nothing can be learned from identical snapshots");
+    }
     let new_labels = labels.iter().filter(|c| c.count == 0 && c.whole > 0).count() as u64;
     Ok(Timelapse { propensities, fit, earlier: earlier_stats.positives(), later: later_stats.positives(), withdrawn, new_labels })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::propensity::models;
+
+    fn notes(earlier: &[Vec<u32>], later: &[Vec<u32>]) -> String {
+        let labels = |rows: &[Vec<u32>]| Labels::from_ids(2, rows.to_vec()).unwrap();
+        let how = Ratio::new(models::family("constant").unwrap());
+        timelapse(&labels(earlier), &labels(later), &how).unwrap().propensities.notes().join("; ")
+    }
+
+    #[test]
+    fn swapped_and_identical_snapshots_are_suspicious() {
+        let (few, many) = (vec![vec![0], vec![1], vec![]], vec![vec![0, 1], vec![1], vec![0]]);
+        assert!(notes(&many, &few).contains("withdrawn (2) than added (0): are the snapshots swapped?"));
+        assert!(notes(&few, &few).contains("identical snapshots"));
+        let usual = notes(&few, &many);
+        assert!(!usual.contains("swapped") && !usual.contains("identical"), "{usual}");
+    }
+
+    #[test]
+    fn a_huge_declared_number_of_labels_is_refused() {
+        let labels = Labels::from_ids(u64::from(u32::MAX), [vec![1]]).unwrap();
+        let error = timelapse(&labels, &labels, &Ratio::new(models::family("constant").unwrap())).unwrap_err();
+        assert!(error.to_string().starts_with("too many labels"), "{error}");
+    }
 }

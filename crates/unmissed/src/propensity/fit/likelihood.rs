@@ -34,6 +34,7 @@ pub(crate) trait Likelihood: Sync {
 
 /// Finds the constants and the shape under which the counts are most likely.
 pub(crate) fn maximise(likelihood: &dyn Likelihood, family: &Phi, evidence: &Evidence, options: &Options) -> Result<Fit> {
+    options.check()?;
     let coordinates = Coordinates::new(family);
     let k = coordinates.len();
     if likelihood.places().is_empty() {

@@ -109,6 +109,16 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Refuses a search from nowhere.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.starts {
+            0 => Err(Error::value("a fit needs a point to start from").expected("starts of at least 1").found("0")),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A fitted curve and what the fit is worth.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fit {
@@ -159,14 +169,19 @@ impl Fit {
     }
 
     /// Worst objective over the searches divided by the best: how much it mattered where the search started.
-    pub fn spread(&self) -> f64 {
+    /// `None` with a single search, which has nothing to agree with.
+    pub fn spread(&self) -> Option<f64> {
+        if self.starts.len() < 2 {
+            return None;
+        }
         let worst = self.starts.iter().map(|start| start.objective).fold(self.objective, f64::max);
-        if self.objective > 0.0 { worst / self.objective } else { 1.0 }
+        Some(if self.objective > 0.0 { worst / self.objective } else { 1.0 })
     }
 }
 
 /// Fits the constants of a curve (those of `family` are one of the starts).
 pub fn fit(family: &Phi, evidence: &Evidence, options: &Options) -> Result<Fit> {
+    options.check()?;
     let coordinates = Coordinates::new(family);
     family.curve().check(evidence.sample())?;
     if evidence.len() < coordinates.len() {

@@ -2,6 +2,7 @@
 
 use super::Stop;
 use super::coordinates::Coordinates;
+use crate::error::digits;
 use crate::propensity::{At, Phi};
 
 /// Singular values of the scaled Jacobian below this share of the largest count as zero.
@@ -28,9 +29,9 @@ impl Quality {
             let near = 1e-4 * (high[place] - low[place]).min(10.0);
             let parameter = coordinates.parameter(place);
             if point[place] - low[place] <= near {
-                at_bound.push(format!("{} is at its lower bound {}", parameter.name, parameter.low));
+                at_bound.push(format!("{} is at its lower bound {}", parameter.name, digits(parameter.low)));
             } else if high[place] - point[place] <= near {
-                at_bound.push(format!("{} is at its upper bound {}", parameter.name, parameter.high));
+                at_bound.push(format!("{} is at its upper bound {}", parameter.name, digits(parameter.high)));
             } else {
                 inside.push(coordinates.free()[place]);
             }

@@ -32,6 +32,9 @@ fn data_are_two_files_whatever_the_name_and_either_reads_both() {
             assert_eq!(read(file, &ReadOptions::default()).unwrap(), data(true));
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(read(folder.path().join("d.npz"), &ReadOptions::default()).unwrap(), data(true));
+        std::fs::remove_file(folder.path().join("d.x.npz")).unwrap();
+        assert!(read(folder.path().join("d.npz"), &ReadOptions::default()).is_err());
     }
 }
 

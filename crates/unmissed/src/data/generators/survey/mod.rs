@@ -202,5 +202,19 @@ mod tests {
         assert!(message("shown", "1001").contains("at most the number of items, 1000, found '1001'"));
         assert!(message("relevant", "1").contains("above 0 and below 1"));
         assert!(message("gamma", "-1").contains("'gamma' of 'survey'"));
+        for name in ["tail", "strength", "noise", "gamma", "scatter"] {
+            let message = message(name, "1e308");
+            assert!(message.contains(&format!("'{name}' of 'survey' does not fit: expected a number from 0 to")), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_largest_constants_still_make_data() {
+        let size = [("users", "50"), ("test-users", "5"), ("controlled-users", "5"), ("items", "90"), ("shown", "8")];
+        let extremes = [("tail", "1000"), ("strength", "1000"), ("noise", "1000"), ("gamma", "1000"), ("scatter", "100")];
+        for extreme in extremes {
+            Survey.generate(&settings(&Survey, &[&size[..], &[extreme]].concat()), 0).unwrap();
+        }
+        Survey.generate(&settings(&Survey, &[size, extremes].concat()), 0).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Items and users of a survey: who likes what, and how often that is seen.
 
 use super::super::{Settings, row_number};
-use crate::data::{Dataset, Dense, Features, Labels};
+use crate::data::{Dataset, Dense, Features, Labels, check_dense};
 use crate::error::Result;
 use crate::rng::{Purpose, below, stream, uniform_at};
 use rand_chacha::rand_core::Rng;
@@ -11,6 +11,10 @@ use std::collections::BTreeSet;
 
 /// Smallest propensity: without it, scatter could make an item practically unobservable, and its weight astronomical.
 const LEAST: f64 = 1e-3;
+/// Larger constants make no other data, only numbers that break down.
+const MOST: f64 = 1e3;
+/// The same for the scatter, which is an exponent.
+const MOST_SCATTER: f64 = 100.0;
 
 pub(super) struct Item {
     direction: Vec<f64>,
@@ -30,12 +34,15 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(settings: &Settings, seed: u64) -> Result<World> {
-        let at_least_0 = |name| settings.number(name, "a number of at least 0", |number| number >= 0.0);
+        let up_to =
+            |name, most: f64| settings.number(name, &format!("a number from 0 to {most}"), |number| (0.0..=most).contains(&number));
         let (items, dim) = (settings.whole("items", 1)?, settings.whole("dim", 1)?);
         let share = settings.number("relevant", "a share above 0 and below 1", |share| share > 0.0 && share < 1.0)?;
         let relevant = share * items as f64;
-        let (tail, strength, noise) = (at_least_0("tail")?, at_least_0("strength")?, at_least_0("noise")?);
-        let (gamma, scatter) = (at_least_0("gamma")?, at_least_0("scatter")?);
+        check_dense(items as u64)?;
+        settings.check_size(items, dim)?;
+        let (tail, strength, noise) = (up_to("tail", MOST)?, up_to("strength", MOST)?, up_to("noise", MOST)?);
+        let (gamma, scatter) = (up_to("gamma", MOST)?, up_to("scatter", MOST_SCATTER)?);
         let mut drawn: Vec<(u64, Vec<f64>, f64)> = (0..items as u64)
             .map(|label| {
                 let mut rng = stream(seed, Purpose::GenerateLabels, label);
@@ -115,7 +122,9 @@ fn zero(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
 fn priors(items: usize, relevant: f64, tail: f64) -> Vec<f64> {
     let prior = |rank: usize, log_c: f64| sigmoid(log_c - tail * (rank as f64).ln());
     let sum = |log_c: f64| (1..=items).map(|rank| prior(rank, log_c)).sum::<f64>();
-    let log_c = zero(-700.0, 700.0, |log_c| sum(log_c) - relevant);
+    // With a steep tail the wanted sum takes a constant that lifts many ranks close to 1.
+    let most = 700f64.max(50.0 + tail * (items as f64).ln());
+    let log_c = zero(-700.0, most, |log_c| sum(log_c) - relevant);
     (1..=items).map(|rank| prior(rank, log_c)).collect()
 }
 
