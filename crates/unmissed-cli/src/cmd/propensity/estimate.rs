@@ -198,11 +198,12 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             let options = hierarchy::Options { threshold: args.threshold, variant };
             let found = hierarchy::hierarchy(train.labels(), &dag, &options, &args.common.ratio(args.shrink)?)?;
             let note = format!(
-                "{} of {} labels have no descendant; {} have more than {} and were estimated.",
+                "{} of {} labels have no descendant; {} have more than {}, and {} of those have data and were estimated.",
                 found.without_descendants,
                 dag.labels(),
                 found.passing,
-                args.threshold
+                args.threshold,
+                found.estimated
             );
             finish(
                 app,
