@@ -90,6 +90,18 @@ pub(crate) struct Seed {
     pub(crate) seed: u64,
 }
 
+/// Writes a file, and says what was written and what its format could not hold.
+pub(crate) fn write(content: &Content, path: &Path, format: Option<&str>, app: &App) -> Outcome<()> {
+    let written = formats::write(content, path, format)?;
+    for file in &written.files {
+        app.note(&format!("wrote {} ({})", file.display(), written.format));
+    }
+    for dropped in &written.dropped {
+        app.note(&format!("{} cannot hold, so it was dropped: {dropped}", written.format));
+    }
+    Ok(())
+}
+
 /// A folder for several output files, made when it is not there.
 pub(crate) fn folder(path: &Path) -> Outcome<PathBuf> {
     std::fs::create_dir_all(path).map_err(|cause| unmissed::Error::io("cannot make the folder", path, cause))?;

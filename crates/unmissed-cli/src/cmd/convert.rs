@@ -1,9 +1,9 @@
 //! `unmissed convert`: from one file format to another.
 
 use crate::app::{App, Outcome};
-use crate::args::Reading;
+use crate::args::{self, Reading};
 use std::path::PathBuf;
-use unmissed::data::formats::{self, Content};
+use unmissed::data::formats::Content;
 
 /// Convert between file formats; says what the new format cannot hold
 #[derive(clap::Args)]
@@ -32,12 +32,5 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         args.reading.check_positive(&content, &args.input)?;
         content = Content::Data(content.into_dataset(args.reading.positive())?);
     }
-    let written = formats::write(&content, &args.output, args.to.as_deref())?;
-    for file in &written.files {
-        app.note(&format!("wrote {} ({})", file.display(), written.format));
-    }
-    for dropped in &written.dropped {
-        app.note(&format!("{} cannot hold, so it was dropped: {dropped}", written.format));
-    }
-    Ok(())
+    args::write(&content, &args.output, args.to.as_deref(), app)
 }

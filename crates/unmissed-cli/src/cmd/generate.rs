@@ -1,14 +1,14 @@
 //! `unmissed generate`: artificial data whose truth is known. The flags of each generator come from the library's list.
 
 use crate::app::{App, Outcome};
-use crate::args::folder;
+use crate::args::{self, folder};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches};
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
 use unmissed::data::Output;
-use unmissed::data::formats::{self, Content};
+use unmissed::data::formats::Content;
 use unmissed::data::generators::{GENERATORS, Generator, Settings};
 use unmissed::report::{Document, Table};
 
@@ -93,13 +93,13 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         let (rows, positives) = (data.rows(), data.labels().nnz());
         let features = data.features().map(|features| features.cols());
         table.row(cells![file.clone(), rows, features, data.labels().cols(), positives as f64 / rows as f64]);
-        formats::write(&Content::Data(data), folder.join(file), Some("xmc"))?;
+        args::write(&Content::Data(data), &folder.join(file), Some("xmc"), app)?;
     }
     for csv in &generated.tables {
         let mut output = Output::create(folder.join(format!("{}.csv", csv.stem)))?;
         output.put(csv.to_csv().as_bytes())?;
         output.finish()?;
-        app.note(&format!("wrote {}.csv", csv.stem));
+        app.note(&format!("wrote {}", folder.join(format!("{}.csv", csv.stem)).display()));
     }
     let settings: serde_json::Map<_, _> = args.settings.iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     let data = json!({"generator": args.generator.name(), "settings": settings, "seed": args.seed, "folder": folder});

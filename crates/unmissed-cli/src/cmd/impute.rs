@@ -1,12 +1,12 @@
 //! `unmissed impute`: add the labels that a hierarchy implies.
 
 use crate::app::{App, Outcome};
-use crate::args::Reading;
+use crate::args::{self, Reading};
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
 use unmissed::data::Dataset;
-use unmissed::data::formats::{self, Content};
+use unmissed::data::formats::Content;
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::impute::impute;
 use unmissed::report::{Document, Table};
@@ -42,9 +42,6 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
     }
     let json = json!({"observed": labels.nnz(), "added": added});
-    let written = formats::write(&Content::Data(Dataset::new(features, imputed)?), &args.output, args.to.as_deref())?;
-    for file in &written.files {
-        app.note(&format!("wrote {}", file.display()));
-    }
+    args::write(&Content::Data(Dataset::new(features, imputed)?), &args.output, args.to.as_deref(), app)?;
     app.emit(&Document::new().table(table).data(json)?)
 }

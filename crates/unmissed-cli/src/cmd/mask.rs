@@ -1,11 +1,11 @@
 //! `unmissed mask`: remove labels the way that observation would.
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed};
+use crate::args::{self, Reading, Seed};
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
-use unmissed::data::formats::{self, Content};
+use unmissed::data::formats::Content;
 use unmissed::data::{Dataset, LabelStats, mask};
 use unmissed::propensity::{models, table_file};
 use unmissed::report::{Document, Table};
@@ -57,15 +57,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let json = json!({
         "propensity": propensities.origin(), "seed": args.seed.seed, "positives_before": labels.nnz(), "positives_after": kept.nnz(),
     });
-    let written = formats::write(&Content::Data(Dataset::new(features, kept)?), &args.output, args.to.as_deref())?;
+    args::write(&Content::Data(Dataset::new(features, kept)?), &args.output, args.to.as_deref(), app)?;
     let mut beside = args.output.clone().into_os_string();
     beside.push(".propensities.csv");
     table_file::write(&propensities, &beside)?;
-    for file in written.files.iter().chain([&PathBuf::from(&beside)]) {
-        app.note(&format!("wrote {}", file.display()));
-    }
-    for dropped in &written.dropped {
-        app.note(&format!("{} cannot hold, so it was dropped: {dropped}", written.format));
-    }
+    app.note(&format!("wrote {}", PathBuf::from(&beside).display()));
     app.emit(&Document::new().table(table).data(json)?)
 }

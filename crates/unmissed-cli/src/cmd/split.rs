@@ -1,11 +1,11 @@
 //! `unmissed split`: data sets into new training and test sets, or a survey into a training and a controlled set.
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed, folder};
+use crate::args::{self, Reading, Seed, folder};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use unmissed::cells;
-use unmissed::data::formats::{self, Content};
+use unmissed::data::formats::Content;
 use unmissed::data::survey::{SurveyOptions, TrainUsers, survey};
 use unmissed::data::{Dataset, Output, Ratings, Split, keep_frequent, merge, split};
 use unmissed::report::{Document, Table};
@@ -87,11 +87,7 @@ fn resplit(args: &Args, app: &App) -> Outcome<()> {
         "labels_before": before, "labels_kept": kept.labels.len(), "train_rows": train.rows(), "test_rows": test.rows(),
         "folder": folder, "seed": args.seed.seed,
     });
-    app.note(&format!(
-        "kept {} of {before} labels; wrote train.txt, test.txt and labels.csv into {}",
-        kept.labels.len(),
-        folder.display()
-    ));
+    app.note(&format!("kept {} of {before} labels", kept.labels.len()));
     app.emit(&Document::new().table(table).data(data)?)
 }
 
@@ -136,9 +132,5 @@ fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
 }
 
 fn write_data(folder: &Path, stem: &str, data: &Dataset<'static>, app: &App) -> Outcome<()> {
-    let path = folder.join(format!("{stem}.txt"));
-    for dropped in formats::write(&Content::Data(data.clone()), &path, Some("xmc"))?.dropped {
-        app.note(&format!("{}: dropped {dropped}", path.display()));
-    }
-    Ok(())
+    args::write(&Content::Data(data.clone()), &folder.join(format!("{stem}.txt")), Some("xmc"), app)
 }
