@@ -92,6 +92,7 @@ pub(crate) struct Seed {
 
 /// Writes a file, and says what was written and what its format could not hold.
 pub(crate) fn write(content: &Content, path: &Path, format: Option<&str>, app: &App) -> Outcome<()> {
+    app.progress().begin(&format!("writing {}", path.display()), 0);
     let written = formats::write(content, path, format)?;
     for file in &written.files {
         app.note(&format!("wrote {} ({})", file.display(), written.format));

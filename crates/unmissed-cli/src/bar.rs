@@ -2,21 +2,17 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use unmissed::progress::Progress;
 
 /// Work shorter than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often the clock on the screen moves.
+const TICK: Duration = Duration::from_millis(250);
 
 pub(crate) struct Bar {
     visible: bool,
-    stage: Mutex<Option<Stage>>,
-}
-
-struct Stage {
-    bar: ProgressBar,
-    start: Instant,
-    shown: bool,
+    stage: Mutex<Option<ProgressBar>>,
 }
 
 impl Bar {
@@ -24,14 +20,14 @@ impl Bar {
         Bar { visible, stage: Mutex::new(None) }
     }
 
-    fn stage(&self) -> MutexGuard<'_, Option<Stage>> {
+    fn stage(&self) -> MutexGuard<'_, Option<ProgressBar>> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the bar off the screen.
     pub(crate) fn clear(&self) {
-        if let Some(stage) = self.stage().take() {
-            stage.bar.finish_and_clear();
+        if let Some(bar) = self.stage().take() {
+            bar.finish_and_clear();
         }
     }
 }
@@ -48,16 +44,19 @@ impl Progress for Bar {
             bar.set_style(style);
         }
         bar.set_message(stage.to_owned());
-        *self.stage() = Some(Stage { bar, start: Instant::now(), shown: false });
+        *self.stage() = Some(bar.clone());
+        std::thread::spawn(move || {
+            std::thread::sleep(PATIENCE);
+            if !bar.is_finished() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(TICK);
+            }
+        });
     }
 
     fn advance(&self, amount: u64) -> unmissed::Result<()> {
-        if let Some(stage) = self.stage().as_mut() {
-            stage.bar.inc(amount);
-            if !stage.shown && stage.start.elapsed() > PATIENCE {
-                stage.bar.set_draw_target(ProgressDrawTarget::stderr());
-                stage.shown = true;
-            }
+        if let Some(bar) = self.stage().as_ref() {
+            bar.inc(amount);
         }
         Ok(())
     }

@@ -85,6 +85,7 @@ impl FromArgMatches for Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    app.progress().begin(&format!("generating {}", args.generator.name()), 0);
     let generated = args.generator.generate(&args.settings, args.seed)?;
     let folder = folder(&args.output)?;
     let mut table = Table::new("generated", ["file", "rows", "features", "labels", "labels per row"]);

@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     let model = models::parse(&args.propensity)?;
     let data = args.reading.dataset(&args.data, app)?;
+    app.progress().begin("masking", 0);
     let propensities = model.propensities(&LabelStats::of(data.labels()))?;
     let (features, labels) = data.into_parts();
     let kept = mask(&labels, propensities.values(), args.seed.seed)?;

@@ -66,6 +66,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 
 fn resplit(args: &Args, app: &App) -> Outcome<()> {
     let parts = args.data.iter().map(|path| args.reading.dataset(path, app)).collect::<Outcome<Vec<_>>>()?;
+    app.progress().begin("splitting", 0);
     let merged = merge(&parts.iter().collect::<Vec<_>>())?;
     let before = merged.labels().cols();
     let kept = keep_frequent(&merged, args.min_positives)?;

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     for path in &args.data {
         let data: Dataset<'_> = args.reading.dataset(path, app)?;
         let name = stem(path);
+        app.progress().begin(&format!("counting {name}"), 0);
         if args.output.is_some() {
             let points = rank_frequency(&LabelStats::of(data.labels()), POINTS);
             chart = chart.series(Series::line(name.clone(), points.iter().map(|p| (p.rank as f64, p.count as f64))));

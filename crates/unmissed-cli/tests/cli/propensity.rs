@@ -131,3 +131,16 @@ fn bad_tables_rates_and_models_are_refused() {
     }
     assert!(!dir.path("out.txt").exists() && !dir.path("out.txt.propensities.csv").exists());
 }
+
+/// The mask's own propensities predict what a controlled set shows; a model that says that nothing is missing does not.
+#[test]
+fn a_controlled_set_contradicts_wrong_models() {
+    let dir = Workdir::new();
+    dir.run("generate survey -o . --users 3000 --test-users 1 --controlled-users 2000 --items 50 --shown 10 --seed 3").ok();
+    let common = "--train train.txt --controlled controlled.txt --rate 10/50";
+    let text = dir.run(&format!("propensity show table:propensities.csv constant {common}")).ok();
+    let table: Vec<&str> = text.split("Against the controlled set").nth(1).unwrap().lines().skip(3).take(2).collect();
+    let ratio = |line: &str| line.split_whitespace().nth(3).unwrap().parse::<f64>().unwrap();
+    assert!((ratio(table[0]) - 1.0).abs() < 0.1, "{text}");
+    assert!(ratio(table[1]) > 1.3, "{text}");
+}

@@ -15,7 +15,7 @@ use unmissed::propensity::estimators::hierarchy::{self, Variant};
 use unmissed::propensity::estimators::{Direct, relation, shrunken, timelapse};
 use unmissed::propensity::fit::{Fit, Options};
 use unmissed::propensity::pairs::{Columns, read_pairs};
-use unmissed::propensity::{Propensities, Ratio, Source, models};
+use unmissed::propensity::{Propensities, Ratio, Source, checks, models};
 use unmissed::report::plot::Chart;
 use unmissed::report::{Document, Table, charts};
 
@@ -311,7 +311,14 @@ fn finish(
     let document = Document::new().table(band_table(std::slice::from_ref(propensities), stats)?).table(sources);
     // A value for each label as json costs far more than the tables.
     let document = if app.format() == "json" { document.data(whole)? } else { document };
-    let document = notes.into_iter().chain(propensities.notes().iter().cloned()).fold(document, Document::note);
+    let beyond = checks::extrapolated(propensities, stats, stats, Some(fit))?;
+    let extrapolated = format!(
+        "{} labels with {:.1} % of the positives lie outside of what the curve was fitted to: their values are extrapolated.",
+        beyond.labels,
+        100.0 * beyond.share
+    );
+    let document =
+        notes.into_iter().chain([extrapolated]).chain(propensities.notes().iter().cloned()).fold(document, Document::note);
     let chart = chart.series(charts::labels(propensities.origin(), propensities, stats)).series(charts::curve(
         &fit.phi.short(),
         &fit.phi,

@@ -1,7 +1,7 @@
 //! `unmissed propensity fit`: curves fitted to what is known about propensities.
 
 use super::deliver::{Values, deliver};
-use super::{Controlled, Output, level};
+use super::{MaybeControlled, Output, level};
 use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed};
 use serde_json::json;
@@ -29,12 +29,8 @@ pub(super) struct Args {
     /// The data whose label counts the curves are functions of
     #[arg(long, value_name = "DATA")]
     train: PathBuf,
-    /// A bias-controlled set: its labels are the relevant ones among those that were shown
-    #[arg(long, value_name = "DATA", requires = "rate")]
-    controlled: Option<PathBuf>,
-    /// The rate at which labels were shown: 16/300, 0.05, or a csv 'label,rate'
-    #[arg(long, value_name = "R/M", requires = "controlled", allow_negative_numbers = true)]
-    rate: Option<String>,
+    #[command(flatten)]
+    controlled: MaybeControlled,
     /// Known propensities to fit to, as csv
     #[arg(long, value_name = "CSV", conflicts_with = "controlled")]
     propensities: Option<PathBuf>,
@@ -63,8 +59,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let train = args.reading.dataset(&args.train, app)?;
     let stats = LabelStats::of(train.labels());
     let mut chart = charts::propensity_chart("Fitted propensities");
-    let controlled = args.controlled.clone().zip(args.rate.clone()).map(|(controlled, rate)| Controlled { controlled, rate });
-    let evidence = match (controlled, &args.propensities) {
+    let evidence = match (args.controlled.given(), &args.propensities) {
         (Some(controlled), _) => {
             let direct = controlled.direct(&stats, args.level, &args.reading, app)?;
             chart = chart.series(charts::direct("controlled set", &direct, &stats));
@@ -79,6 +74,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             return Err(unmissed::Error::value("nothing to fit to").hint("pass --controlled and --rate, or --propensities").into());
         }
     };
+    app.progress().begin("fitting", 0);
     let options = Options { loss: args.loss, starts: args.starts, seed: args.seed.seed };
     let comparisons = compare(&defaults, &families, &evidence, &options)?;
     let mut fitted: Vec<Propensities> = Vec::new();

@@ -70,6 +70,24 @@ struct Controlled {
     rate: String,
 }
 
+/// The same where it may be left out.
+#[derive(clap::Args)]
+struct MaybeControlled {
+    /// A bias-controlled set: its labels are the relevant ones among those that were shown
+    #[arg(long, value_name = "DATA", requires = "rate")]
+    controlled: Option<PathBuf>,
+    /// The rate at which labels were shown: 16/300, 0.05, or a csv 'label,rate'
+    #[arg(long, value_name = "R/M", requires = "controlled", allow_negative_numbers = true)]
+    rate: Option<String>,
+}
+
+impl MaybeControlled {
+    fn given(&self) -> Option<Controlled> {
+        let (controlled, rate) = self.controlled.clone().zip(self.rate.clone())?;
+        Some(Controlled { controlled, rate })
+    }
+}
+
 impl Controlled {
     /// The direct estimate.
     fn direct(&self, train: &LabelStats, level: f64, reading: &crate::args::Reading, app: &App) -> Outcome<Direct> {

@@ -1,13 +1,14 @@
 //! `unmissed propensity show`: what models say about the labels of a data set.
 
-use super::Output;
 use super::deliver::{Values, deliver};
+use super::{MaybeControlled, Output};
 use crate::app::{App, Outcome};
 use crate::args::Reading;
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
 use unmissed::data::LabelStats;
+use unmissed::propensity::estimators::Direct;
 use unmissed::propensity::models::{self, Parsed};
 use unmissed::propensity::{Propensities, bands, checks};
 use unmissed::report::{Cell, Column, Document, Table, charts};
@@ -20,7 +21,8 @@ richards:c=..,d=..,f=..,g=..,h=.., table:FILE. 'unmissed list models' explains t
 Examples:
   unmissed propensity show jpv power --train train.txt
   unmissed propensity show jpv jpv:wikipedia power:gamma=0.5 --train train.txt -o curves.svg
-  unmissed propensity show power --train train.txt -o propensities.csv")]
+  unmissed propensity show power --train train.txt -o propensities.csv
+  unmissed propensity show jpv power --train train.txt --controlled controlled.txt --rate 4/12")]
 pub(super) struct Args {
     /// Propensity models
     #[arg(required = true, value_name = "MODEL")]
@@ -29,11 +31,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "DATA")]
     train: PathBuf,
     #[command(flatten)]
+    controlled: MaybeControlled,
+    #[command(flatten)]
     output: Output,
     #[command(flatten)]
     reading: Reading,
 }
 
+/// Level of the intervals in the comparison with a controlled set.
+const LEVEL: f64 = 0.95;
 /// How often the data are copied for the scaling check.
 const COPIES: f64 = 10.0;
 
@@ -51,7 +57,12 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             None => charts::labels(&spec, propensities, &stats),
         });
     }
-    let document = document(&parsed, &all, &stats, app.format() == "json")?;
+    let mut document = document(&parsed, &all, &stats, app.format() == "json")?;
+    if let Some(controlled) = args.controlled.given() {
+        let direct = controlled.direct(&stats, LEVEL, &args.reading, app)?;
+        chart = chart.series(charts::direct("controlled set", &direct, &stats));
+        document = document.table(distance_table(&all, &direct)?);
+    }
     let values: Vec<_> = all.iter().map(|p| (p.origin().to_owned(), Values::Full(p))).collect();
     deliver(app, &args.output, &values, &document, &chart)
 }
@@ -98,6 +109,34 @@ fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats, for_pro
         document = document.data(json)?;
     }
     Ok(notes.into_iter().fold(document, Document::note))
+}
+
+/// What each model predicts for the controlled set, and what was found there.
+fn distance_table(all: &[Propensities], direct: &Direct) -> Outcome<Table> {
+    let columns = [
+        Column::new("model"),
+        Column::new("positives predicted").significant(5),
+        Column::new("found"),
+        Column::new("found / predicted").significant(3),
+        Column::new("95 % interval"),
+        Column::new("MSE of 1/p").significant(5),
+        Column::new("labels outside their interval"),
+    ];
+    let mut table =
+        Table::new("controlled", columns).titled("Against the controlled set (a right model has found / predicted = 1)");
+    for propensities in all {
+        let distance = checks::distance(propensities, direct, LEVEL)?;
+        table.row(cells![
+            propensities.origin().to_owned(),
+            distance.predicted,
+            distance.found as u64,
+            distance.ratio,
+            format!("{:.3} .. {:.3}", distance.interval.low, distance.interval.high),
+            distance.mse,
+            format!("{} of {}", distance.outside.0, distance.outside.1),
+        ]);
+    }
+    Ok(table)
 }
 
 /// The propensity of labels by their frequency, a column for each model.
