@@ -26,17 +26,15 @@ pub(super) fn top_k(ids: &[u32], scores: &[f32], scratch: &mut Vec<u64>, top: &m
     scratch.clear();
     if k <= SMALL_K && scores.len() >= 2 * COLUMNS {
         let bound = lower_bound(scores, k);
-        // Written without branches: whether an entry passes is hard to predict.
-        scratch.resize(scores.len() + 1, 0);
-        let mut count = 0;
-        for (place, score) in scores.iter().enumerate() {
-            scratch[count] = place as u64;
-            count += usize::from(*score >= bound);
-        }
-        scratch.truncate(count);
-        for entry in scratch.iter_mut() {
-            let place = *entry as usize;
-            *entry = key(scores[place], ids[place]);
+        // One bit an entry, found without branches; then only the few that pass are looked at.
+        for (chunk, block) in scores.chunks(COLUMNS).enumerate() {
+            let mut passing =
+                block.iter().enumerate().fold(0u32, |bits, (place, score)| bits | u32::from(*score >= bound) << place);
+            while passing != 0 {
+                let place = chunk * COLUMNS + passing.trailing_zeros() as usize;
+                scratch.push(key(scores[place], ids[place]));
+                passing &= passing - 1;
+            }
         }
     } else {
         scratch.extend(ids.iter().zip(scores).map(|(id, score)| key(*score, *id)));
