@@ -1,8 +1,7 @@
 //! How good is a multi-label model really, when its labels are incomplete and long-tailed?
 //!
 //! The crate follows the data: [`data`] is read and described; [`propensity`] says how likely a relevant label is to be
-//! observed; [`metrics`] are what one wants to know, and
-//! [`evaluate`] gets it from incomplete labels; later stages (training, reports) stand on these.
+//! observed; [`metrics`] are what one wants to know, [`evaluate`] gets it from incomplete labels, and [`report`] shows it.
 
 pub mod data;
 pub mod error;

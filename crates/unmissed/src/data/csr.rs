@@ -210,8 +210,7 @@ impl<'a, V: Value> Csr<'a, V> {
         Csr::from_checked(self.cols, self.sorted, offsets, ids, values)
     }
 
-    /// Keeps the entries for which `keep(row, id, value)` holds, renaming columns with `rename`, which must keep their
-    /// order and their being distinct.
+    /// The entries for which `keep(row, id, value)` gives a column, each in that column; in a row columns must stay distinct.
     pub fn filter_map(&self, cols: u64, keep: impl Fn(usize, u32, V) -> Option<u32> + Sync) -> Result<Csr<'static, V>> {
         const ROWS: usize = 1 << 13;
         let pieces: Vec<(Vec<u64>, Vec<u32>, Vec<V>)> = (0..self.rows().div_ceil(ROWS))
