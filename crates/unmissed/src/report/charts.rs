@@ -7,7 +7,7 @@ use crate::propensity::{Phi, Propensities, Sample, Source};
 
 /// Points of a curve, and labels that are shown one by one: as many as a picture can hold apart.
 const CURVE: usize = 200;
-const LABELS: usize = 800;
+const LABELS: usize = 300;
 
 /// A chart of propensities (from 0 up) against how often a label is observed.
 pub fn propensity_chart(title: &str) -> Chart {

@@ -19,6 +19,7 @@ use super::{Csr, Dataset};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Silent};
 use crate::spec::{self, Named, Spec};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// All formats, in the order in which they are tried on a file.
@@ -210,6 +211,14 @@ fn format_of_name(path: &Path, content: &Content) -> Result<&'static dyn Format>
 }
 
 impl Content {
+    /// Rows with labels, for writing: nothing is copied when that is what the content is.
+    fn to_dataset(&self) -> Result<Cow<'_, Dataset<'static>>> {
+        match self {
+            Content::Data(data) => Ok(Cow::Borrowed(data)),
+            Content::Scores(_) => Ok(Cow::Owned(self.clone().into_dataset(None)?)),
+        }
+    }
+
     /// Rows with labels: scores become labels where they are at least `positive`, or not zero.
     pub fn into_dataset(self, positive: Option<f32>) -> Result<Dataset<'static>> {
         check_positive(positive)?;

@@ -72,7 +72,7 @@ impl Format for Svmlight {
     }
 
     fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>> {
-        let data = content.clone().into_dataset(None)?;
+        let data = content.to_dataset()?;
         let mut output = Output::create(path)?;
         super::xmc::write_data(&mut output, &data)?;
         output.finish()?;

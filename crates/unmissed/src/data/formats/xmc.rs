@@ -56,7 +56,7 @@ impl Format for Xmc {
     }
 
     fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>> {
-        let data = content.clone().into_dataset(None)?;
+        let data = content.to_dataset()?;
         let mut output = Output::create(path)?;
         let columns = data.features().map_or(0, Features::cols);
         output.put(format!("{} {} {}\n", data.rows(), columns, data.labels().cols()).as_bytes())?;
