@@ -77,6 +77,9 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     app.progress().begin("fitting", 0);
     let options = Options { loss: args.loss, starts: args.starts, seed: args.seed.seed };
     let comparisons = compare(&defaults, &families, &evidence, &options)?;
+    for phi in defaults.iter().filter_map(|model| model.curve()) {
+        chart = chart.series(charts::curve(&format!("{} (not fitted)", phi.short()), phi, &stats));
+    }
     let mut fitted: Vec<Propensities> = Vec::new();
     for fit in comparisons.iter().filter_map(|comparison| comparison.fit.as_ref()) {
         chart = chart.series(charts::curve(&fit.phi.short(), &fit.phi, &stats));
