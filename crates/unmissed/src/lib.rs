@@ -7,6 +7,7 @@ pub mod data;
 pub mod error;
 pub mod evaluate;
 pub mod metrics;
+pub mod predict;
 pub mod progress;
 pub mod propensity;
 pub mod report;
