@@ -6,7 +6,7 @@ use crate::data::Features;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows that go over a tile together: their sums stay in the cache beside the tile.
+/// Rows that are prepared together.
 const CHUNK: usize = 1024;
 /// Rows for which the weights are read once from memory.
 const BATCH: usize = 8 * CHUNK;
@@ -71,10 +71,9 @@ pub(crate) struct Entry {
     pub(crate) value: f32,
 }
 
-/// Neighbouring rows that go over a tile together.
+/// Neighbouring rows, their entries by tile.
 pub(crate) struct Chunk {
     rows: usize,
-    features: usize,
     /// Where the entries of (tile, row) start, tile by tile; one more at the end.
     starts: Vec<u32>,
     entries: Vec<Entry>,
@@ -108,18 +107,12 @@ impl Chunk {
                 next += 1;
             }
         }
-        Chunk { rows, features, starts, entries }
+        Chunk { rows, starts, entries }
     }
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
-    }
-
-    /// The tiles and their features.
-    pub(crate) fn tiles(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let features = self.features;
-        (0..features.div_ceil(TILE)).map(move |tile| (tile, tile * TILE..features.min((tile + 1) * TILE)))
     }
 
     /// Number of entries in a tile.

@@ -4,8 +4,9 @@
 //! Weights are held feature by feature inside a block of neighbouring labels, so that one feature of a row meets the
 //! weights of all labels of the block in neighbouring memory: the layout in which they are trained and used.
 
+use super::builder::Builder;
 use super::kernel::WIDTH;
-use super::panel::{Line, Panel, zeros};
+use super::panel::Panel;
 use crate::error::{Error, Result, digits};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -96,11 +97,20 @@ pub struct Model {
 impl Model {
     /// Checks that the blocks cover labels 0, 1, ... one after the other and hold finite weights for `features` features.
     pub fn new(features: usize, normalize: Normalize, blocks: Vec<Block>) -> Result<Model> {
-        let mut builder = Builder::new(features, normalize);
+        let mut builder = Builder::new(features);
         for block in blocks {
-            builder.push(&block)?;
+            block.check(features)?;
+            if block.first as usize != builder.labels() {
+                let what = format!("the block of labels from {} on does not follow label {}", block.first, builder.labels());
+                return Err(Error::value(what));
+            }
+            builder.push(&block.bias, |from, lane, lines| {
+                for (line, weights) in lines.iter_mut().zip(block.weights.chunks_exact(block.width())) {
+                    line.0[lane..lane + from.len()].copy_from_slice(&weights[from.clone()]);
+                }
+            })?;
         }
-        builder.finish()
+        Ok(builder.finish(normalize))
     }
 
     pub(super) fn from_panels(features: usize, normalize: Normalize, bias: Vec<f32>, panels: Vec<Panel>) -> Model {
@@ -134,7 +144,7 @@ impl Model {
     pub fn weight(&self, feature: usize, label: u32) -> f32 {
         let (panel, lane) = (label as usize / WIDTH, label as usize % WIDTH);
         assert!(feature < self.features && (label as usize) < self.labels, "no weight for feature {feature}, label {label}");
-        self.panels[panel].lines(feature..feature + 1, &mut Vec::new())[0].0[lane]
+        self.panels[panel].copy(feature..feature + 1, &mut Vec::new())[0].0[lane]
     }
 
     /// The weights in blocks of labels, one block at a time.
@@ -206,59 +216,4 @@ pub(super) fn check_prune(least: f32) -> Result<()> {
     Err(Error::value("the size below which weights are dropped is out of range")
         .expected("a finite number of at least 0")
         .found(digits(least.into())))
-}
-
-/// Puts blocks of any width into panels, one block after the other.
-pub(super) struct Builder {
-    features: usize,
-    normalize: Normalize,
-    bias: Vec<f32>,
-    panels: Vec<Panel>,
-    /// The panel that is not full yet.
-    open: Vec<Line>,
-}
-
-impl Builder {
-    pub(super) fn new(features: usize, normalize: Normalize) -> Builder {
-        Builder { features, normalize, bias: Vec::new(), panels: Vec::new(), open: Vec::new() }
-    }
-
-    /// Takes the next block.
-    pub(super) fn push(&mut self, block: &Block) -> Result<()> {
-        block.check(self.features)?;
-        let broken = |what: String| Err(Error::value(format!("the block of labels from {} on {what}", block.first)));
-        if block.first as usize != self.bias.len() {
-            return broken(format!("does not follow label {}", self.bias.len()));
-        }
-        if u32::try_from(self.bias.len() + block.width()).is_err() {
-            return broken("has labels beyond 32 bits".into());
-        }
-        let mut from = 0;
-        while from < block.width() {
-            let lane = self.bias.len() % WIDTH;
-            let count = (WIDTH - lane).min(block.width() - from);
-            if lane == 0 {
-                self.close();
-                self.open = zeros(self.features);
-            }
-            for (line, weights) in self.open.iter_mut().zip(block.weights.chunks_exact(block.width())) {
-                line.0[lane..lane + count].copy_from_slice(&weights[from..from + count]);
-            }
-            self.bias.extend_from_slice(&block.bias[from..from + count]);
-            from += count;
-        }
-        Ok(())
-    }
-
-    fn close(&mut self) {
-        let width = self.bias.len() - self.panels.len() * WIDTH;
-        if width > 0 {
-            self.panels.push(Panel::from_lines(std::mem::take(&mut self.open), width));
-        }
-    }
-
-    pub(super) fn finish(mut self) -> Result<Model> {
-        self.close();
-        Ok(Model::from_panels(self.features, self.normalize, self.bias, self.panels))
-    }
 }

@@ -64,19 +64,19 @@ impl Panel {
         Panel::Sparse(sparse)
     }
 
-    /// The lines of some features; of a sparse panel they are spread out in `scratch`.
-    pub(crate) fn lines<'a>(&'a self, features: Range<usize>, scratch: &'a mut Vec<Line>) -> &'a [Line] {
+    /// A copy of the lines of some features.
+    pub(crate) fn copy<'a>(&self, features: Range<usize>, into: &'a mut Vec<Line>) -> &'a [Line] {
+        into.clear();
         match self {
-            Panel::Dense(lines) => &lines[features],
+            Panel::Dense(lines) => into.extend_from_slice(&lines[features]),
             Panel::Sparse(sparse) => {
-                scratch.clear();
-                scratch.resize(features.len(), Line([0.0; WIDTH]));
-                for (line, feature) in scratch.iter_mut().zip(features) {
+                into.resize(features.len(), Line([0.0; WIDTH]));
+                for (line, feature) in into.iter_mut().zip(features) {
                     sparse.for_each(feature, |lane, value| line.0[lane] = value);
                 }
-                scratch
             }
         }
+        into
     }
 
     /// All lines.
@@ -84,9 +84,9 @@ impl Panel {
         match self {
             Panel::Dense(lines) => Cow::Borrowed(lines),
             Panel::Sparse(_) => {
-                let mut scratch = Vec::new();
-                self.lines(0..features, &mut scratch);
-                Cow::Owned(scratch)
+                let mut lines = Vec::new();
+                self.copy(0..features, &mut lines);
+                Cow::Owned(lines)
             }
         }
     }
@@ -95,7 +95,7 @@ impl Panel {
     pub(crate) fn nonzeros(&self) -> usize {
         match self {
             Panel::Dense(lines) => lines.iter().map(|line| count(&line.0)).sum(),
-            Panel::Sparse(sparse) => sparse.values.len(),
+            Panel::Sparse(sparse) => count(&sparse.values),
         }
     }
 

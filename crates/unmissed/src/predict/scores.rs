@@ -71,7 +71,7 @@ impl Model {
         let (mut sums, mut scratch) = (Vec::new(), Vec::new());
         for panel in 0..self.panels().len() {
             let labels = self.panel_labels(panel);
-            self.score_panel(panel, chunk, &mut sums, &mut scratch)?;
+            self.score_panel(panel, std::slice::from_ref(chunk), &mut sums, &mut scratch)?;
             for (row, sum) in logits.chunks_exact_mut(self.labels()).zip(&sums) {
                 row[labels.clone()].copy_from_slice(&sum.0[..labels.len()]);
             }
@@ -79,14 +79,14 @@ impl Model {
         Ok(())
     }
 
-    /// The logits of a chunk's rows on one panel, a line a row.
-    pub(super) fn score_panel(&self, panel: usize, chunk: &Chunk, sums: &mut Vec<Line>, scratch: &mut Vec<Line>) -> Result<()> {
+    /// The logits of the rows of some chunks on one panel, a line a row.
+    pub(super) fn score_panel(&self, panel: usize, chunks: &[Chunk], sums: &mut Vec<Line>, scratch: &mut Vec<Line>) -> Result<()> {
         let labels = self.panel_labels(panel);
         let mut start = Line([0.0; WIDTH]);
         start.0[..labels.len()].copy_from_slice(&self.bias()[labels.clone()]);
         sums.clear();
-        sums.resize(chunk.rows(), start);
-        add_scores(&self.panels()[panel], chunk, sums, scratch);
+        sums.resize(chunks.iter().map(Chunk::rows).sum(), start);
+        add_scores(&self.panels()[panel], self.features(), chunks, sums, scratch);
         // Zero times a number that is not finite is not zero: one sum tells of all.
         let spoilt = |line: &Line| line.0.iter().map(|score| score * 0.0).sum::<f32>() != 0.0;
         match sums.iter().any(spoilt) {

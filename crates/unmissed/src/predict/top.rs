@@ -81,12 +81,8 @@ impl Model {
         let mut best = vec![Best { bar: ranking.least, keys: BinaryHeap::new() }; rows];
         let (mut sums, mut scratch) = (Vec::new(), Vec::new());
         for panel in panels {
-            let mut first = 0;
-            for chunk in chunks {
-                self.score_panel(panel, chunk, &mut sums, &mut scratch)?;
-                offer_all(&sums, self.panel_labels(panel), ranking, &mut best[first..first + chunk.rows()]);
-                first += chunk.rows();
-            }
+            self.score_panel(panel, chunks, &mut sums, &mut scratch)?;
+            offer_all(&sums, self.panel_labels(panel), ranking, &mut best);
         }
         Ok(best)
     }
