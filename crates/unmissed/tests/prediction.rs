@@ -195,7 +195,10 @@ fn rows_that_do_not_fit_are_refused() {
     let options = PredictOptions::default();
     assert!(model.predict(&sparse(2), &options).is_ok(), "features that are not there are zero");
     let message = model.predict(&sparse(4), &options).unwrap_err().to_string();
-    assert!(message.starts_with("the rows do not have the features of the model: expected at most 3 features, found 4"), "{message}");
+    assert!(
+        message.starts_with("the rows do not have the features of the model: expected at most 3 features, found 4"),
+        "{message}"
+    );
     let dense = Features::Dense(Dense::new(1, 2, vec![1.0, 2.0]).unwrap());
     assert!(model.logits(&dense, 0..1).unwrap_err().to_string().contains("expected 3 features, found 2"));
     assert!(model.logits(&sparse(3), 0..2).unwrap_err().to_string().contains("no such rows"));
@@ -209,7 +212,10 @@ fn options_that_make_no_sense_are_refused() {
     let plain = PredictOptions::default();
     for (options, part) in [
         (PredictOptions { k: 0, ..plain }, "expected at least 1, found 0"),
-        (PredictOptions { propensity: Some(&p), ..plain }, "the number of propensities is not that of the model's labels: expected 2, found 1"),
+        (
+            PredictOptions { propensity: Some(&p), ..plain },
+            "the number of propensities is not that of the model's labels: expected 2, found 1",
+        ),
         (PredictOptions { weights: Some(&[1.0]), ..plain }, "the number of weights"),
         (PredictOptions { weights: Some(&[1.0, f64::NAN]), ..plain }, "the weight of label 1"),
         (PredictOptions { weights: Some(&[1.0, -1.0]), ..plain }, "the weight of label 1"),

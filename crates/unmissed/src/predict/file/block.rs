@@ -1,10 +1,10 @@
 //! A block of labels as tensors.
 
+use super::container::{Container, Seal, Tensor, contradiction};
+use crate::error::Result;
 use crate::predict::kernel::WIDTH;
 use crate::predict::model::Block;
 use crate::predict::panel::{Line, Panel, Sparse, sparse_bytes};
-use super::container::{Container, Seal, Tensor, contradiction};
-use crate::error::Result;
 use safetensors::Dtype;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -3,8 +3,8 @@
 use crate::data::Output;
 use crate::error::{Error, Result, shown};
 use rayon::prelude::*;
-use safetensors::tensor::{Metadata, TensorInfo};
 use safetensors::Dtype;
+use safetensors::tensor::{Metadata, TensorInfo};
 use serde_json::json;
 use std::borrow::Cow;
 

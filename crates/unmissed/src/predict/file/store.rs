@@ -147,7 +147,9 @@ impl BlockStore {
         let lock = File::options().create(true).truncate(false).write(true).open(&path);
         let lock = lock.map_err(|cause| Error::io("cannot create", &path, cause))?;
         if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
-            return Err(Error::value("another run is at work on this model").in_file(&folder).hint("wait for it, or write elsewhere"));
+            return Err(Error::value("another run is at work on this model")
+                .in_file(&folder)
+                .hint("wait for it, or write elsewhere"));
         }
         Ok(BlockStore { model: model.to_path_buf(), folder, manifest, _lock: lock })
     }
