@@ -97,8 +97,8 @@ impl Model {
         }
     }
 
-    /// Refuses rows that the model was not made for.
-    pub(super) fn check_rows(&self, data: &Features<'_>) -> Result<()> {
+    /// Refuses rows that the model was not made for; whoever predicts for them is told the same.
+    pub fn check_rows(&self, data: &Features<'_>) -> Result<()> {
         let (expected, found) = (self.features(), data.cols());
         // Sparse rows may end early: the features that are not there are zero.
         let fits = match data {
