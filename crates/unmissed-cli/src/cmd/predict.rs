@@ -21,9 +21,9 @@ The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst c
 
 Examples:
   unmissed predict model.safetensors test.txt -o predictions.txt
-  unmissed predict model.safetensors test.txt -k 3 --propensity jpv --train train.txt -o corrected.npz
+  unmissed predict model.safetensors test.txt -k 3 --propensity jpv -o corrected.npz
   unmissed predict model.safetensors test.txt -k 12 --threshold 0.5 -o likely.txt
-  unmissed predict model.safetensors test.txt --weights log --train train.txt -o tail.txt"
+  unmissed predict model.safetensors test.txt --weights log -o tail.txt"
 )]
 pub(crate) struct Args {
     /// A model that 'unmissed train' wrote
