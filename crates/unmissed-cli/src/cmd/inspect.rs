@@ -44,7 +44,7 @@ fn properties(summary: &ModelSummary, about: &About, size: u64) -> Table {
     table.row([Cell::from("propensity"), about.propensity.as_deref().map_or(Cell::Missing, text)]);
     table.row([Cell::from("rows trained on"), about.rows.map_or(Cell::Missing, whole)]);
     table.row([Cell::from("seed"), text(&about.seed.to_string())]);
-    table.row([Cell::from("normalisation of rows"), text(&json!(summary.normalize).as_str().unwrap_or_default().to_owned())]);
+    table.row([Cell::from("normalisation of rows"), cell(Some(&json!(summary.normalize)))]);
     table.row([Cell::from("label counts"), text(if about.label_counts.is_some() { "yes" } else { "no" })]);
     table.row([Cell::from("written by unmissed"), text(&about.tool)]);
     table.row([Cell::from("file, bytes"), whole(size)]);
