@@ -34,7 +34,11 @@ fn main() {
     let stats = LabelStats::of(train.labels());
     let propensities = models::parse(text("propensity", "jpv")).unwrap().propensities(&stats).unwrap();
     let solver = if text("solver", "adam") == "adam" {
-        Solver::Adam(Adam { rate: number("rate", "0.01"), batch: number("batch", "512") as usize, epochs: number("epochs", "3") as usize })
+        Solver::Adam(Adam {
+            rate: number("rate", "0.01"),
+            batch: number("batch", "512") as usize,
+            epochs: number("epochs", "3") as usize,
+        })
     } else {
         Solver::Newton(Newton { tolerance: number("tolerance", "0.01"), ..Newton::default() })
     };
@@ -52,14 +56,25 @@ fn main() {
         let peak = common::peak_anonymous(|| {
             trainer.fit(&train).unwrap();
         });
-        println!("{}", serde_json::json!({"task": "train", "seconds": start.elapsed().as_secs_f64(), "epochs": number("epochs", "3"), "peak_mb": peak / 1_000_000}));
+        println!(
+            "{}",
+            serde_json::json!({"task": "train", "seconds": start.elapsed().as_secs_f64(), "epochs": number("epochs", "3"), "peak_mb": peak / 1_000_000})
+        );
         return;
     }
     let (_, checkpoints) = trainer.fit_watching(&train, &rows, (&test, &others), 5).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     for (round, checkpoint) in checkpoints.iter().enumerate() {
-        let result = Evaluation::new(test.labels(), &[("model", &checkpoint.predictions)]).unwrap().metrics(&["precision"]).unwrap().run().unwrap();
+        let result = Evaluation::new(test.labels(), &[("model", &checkpoint.predictions)])
+            .unwrap()
+            .metrics(&["precision"])
+            .unwrap()
+            .run()
+            .unwrap();
         let precision: Vec<f64> = result.rows.iter().map(|row| row.value.unwrap()).collect();
-        println!("{}", serde_json::json!({"round": round + 1, "loss": checkpoint.loss, "precision": precision, "seconds_of_all": seconds}));
+        println!(
+            "{}",
+            serde_json::json!({"round": round + 1, "loss": checkpoint.loss, "precision": precision, "seconds_of_all": seconds})
+        );
     }
 }

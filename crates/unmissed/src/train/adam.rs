@@ -59,10 +59,7 @@ struct Step {
 
 impl Step {
     fn new(rate: f64, step: i32) -> Step {
-        Step {
-            rate: (rate / (1.0 - FIRST.powi(step))) as f32,
-            scale: (1.0 / (1.0 - SECOND.powi(step))).sqrt() as f32,
-        }
+        Step { rate: (rate / (1.0 - FIRST.powi(step))) as f32, scale: (1.0 / (1.0 - SECOND.powi(step))).sqrt() as f32 }
     }
 }
 
@@ -91,8 +88,7 @@ struct State<const W: usize> {
 impl<const W: usize> State<W> {
     fn new(problem: &Problem<'_>, part: &Part<'_, W>) -> State<W> {
         let features = problem.batches.features();
-        let mut state =
-            State { lines: Lines::zeros(3 * features), bias: [part.bias, [0.0; W], [0.0; W]], seen: vec![0; features] };
+        let mut state = State { lines: Lines::zeros(3 * features), bias: [part.bias, [0.0; W], [0.0; W]], seen: vec![0; features] };
         let reach = 1.0 / (features.max(1) as f64).sqrt();
         let mut keys = [0; W];
         for lane in 0..part.width {

@@ -59,7 +59,8 @@ impl HeldOut {
     ) -> Result<()> {
         let mut logits = Lines::<W>::zeros(self.batches.rows());
         let mut rest = logits.get_mut();
-        let (mut gradients, mut curvatures) = (Lines::<W>::zeros(self.batches.largest()), Lines::<W>::zeros(self.batches.largest()));
+        let (mut gradients, mut curvatures) =
+            (Lines::<W>::zeros(self.batches.largest()), Lines::<W>::zeros(self.batches.largest()));
         let (mut sums, mut correction) = ([0.0; W], 0.0);
         for batch in self.batches.iter() {
             let lines;

@@ -4,6 +4,8 @@
 //! threads take blocks, memory is bounded by the blocks in work, and finished blocks can be kept when the rest is interrupted.
 //! [`Trainer`] says what to train and how; a solver ([`Adam`] or [`Newton`]) trains a block.
 
+#![allow(clippy::needless_range_loop, reason = "loops over the lanes of a block index several lines at once")]
+
 mod adam;
 mod batches;
 mod held_out;

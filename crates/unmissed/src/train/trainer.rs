@@ -8,7 +8,7 @@ use super::problem::Problem;
 use crate::data::{Csr, Dataset, Features, Labels};
 use crate::error::{Error, Result};
 use crate::losses::{self, Loss};
-use crate::predict::{Model, Normalize};
+use crate::predict::{Block, Model, Normalize};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::rng::{Purpose, below, stream};
@@ -141,7 +141,13 @@ impl<'a> Trainer<'a> {
 
     /// Trains on some rows of the data and sees after each round how well the model does on others: the mean loss of a row and
     /// the best `depth` labels of each.
-    pub fn fit_watching(&self, data: &Dataset<'_>, rows: &[usize], others: (&Dataset<'_>, &[usize]), depth: usize) -> Result<(Model, Vec<Checkpoint>)> {
+    pub fn fit_watching(
+        &self,
+        data: &Dataset<'_>,
+        rows: &[usize],
+        others: (&Dataset<'_>, &[usize]),
+        depth: usize,
+    ) -> Result<(Model, Vec<Checkpoint>)> {
         let (model, held_out) = self.run(data, rows, Some((others.0, others.1, depth)))?;
         let held_out = held_out.as_ref();
         let rounds = 0..held_out.map_or(0, HeldOut::rounds);
@@ -187,16 +193,20 @@ impl<'a> Trainer<'a> {
             progress: self.progress,
         };
         self.progress.begin("training", (many * rounds) as u64);
-        let firsts: Vec<u32> = (0..many as u32).step_by(WIDTH).collect();
-        let blocks = firsts
+        let blocks = self.train_blocks::<WIDTH>(&problem)?;
+        Ok((Model::new(features.cols(), self.normalize, blocks)?, held_out))
+    }
+
+    fn train_blocks<const W: usize>(&self, problem: &Problem<'_>) -> Result<Vec<Block>> {
+        let firsts: Vec<u32> = (0..problem.labels() as u32).step_by(W).collect();
+        firsts
             .into_par_iter()
             .with_max_len(1)
             .map(|first| match &self.solver {
-                Solver::Adam(adam) => adam::train::<WIDTH>(&problem, first, adam, self.decay),
-                Solver::Newton(newton) => newton::train::<WIDTH>(&problem, first, newton, self.decay),
+                Solver::Adam(adam) => adam::train::<W>(problem, first, adam, self.decay),
+                Solver::Newton(newton) => newton::train::<W>(problem, first, newton, self.decay),
             })
-            .collect::<Result<Vec<_>>>()?;
-        Ok((Model::new(features.cols(), self.normalize, blocks)?, held_out))
+            .collect()
     }
 
     fn check(&self, labels: usize, rows: usize) -> Result<()> {
