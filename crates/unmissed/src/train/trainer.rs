@@ -130,7 +130,7 @@ impl<'a> Trainer<'a> {
     /// let labels = Labels::from_ids(2, [vec![0], vec![0], vec![1], vec![1]])?;
     /// let data = Dataset::new(Some(Features::Dense(features)), labels)?;
     /// let model = Trainer::new("logistic")?.fit(&data)?;
-    /// let weights = &model.blocks()[0].weights;
+    /// let weights = [model.weight(0, 0), model.weight(0, 1)];
     /// assert!(weights[0] < 0.0 && weights[1] > 0.0);
     /// # Ok::<(), unmissed::Error>(())
     /// ```
