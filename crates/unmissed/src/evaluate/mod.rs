@@ -22,6 +22,7 @@
 //! ```
 
 mod bootstrap;
+mod classes;
 pub mod compare;
 pub mod compat;
 pub mod controlled;

@@ -5,19 +5,24 @@
 
 use super::layout::{D, DD, X, XD, XX};
 use super::pass::{Plan, Scratch};
+use super::select::{FEW, sort_few};
 use super::settings::Kind;
 use super::table::BLOCK;
 
 /// Adds the row terms of all labels together and of each group; `after` sees the row terms of each.
 #[inline(always)]
 pub(super) fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
-    s.members.clear();
-    s.members.extend(0..s.places.len() as u32);
-    for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
-        group_hits.clone_from(hits);
+    // All labels of the row are members: the list is always 0, 1, ..., and only its length changes.
+    while s.everybody.len() < s.places.len() {
+        s.everybody.push(s.everybody.len() as u32);
     }
+    s.everybody.truncate(s.places.len());
+    std::mem::swap(&mut s.members, &mut s.everybody);
+    std::mem::swap(&mut s.group_hits, &mut s.hits);
     sum_group(plan, 0, s, sums);
     after(s, 0, sums);
+    std::mem::swap(&mut s.members, &mut s.everybody);
+    std::mem::swap(&mut s.group_hits, &mut s.hits);
     for group in 1..plan.settings.groups.len() {
         let is_member = |at: u32| usize::from(plan.table.group(s.places[at as usize])) + 1 == group;
         s.members.clear();
@@ -42,6 +47,9 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
         return;
     }
     let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
+    if plan.needs_best && plan.table.ordered {
+        order(plan, s);
+    }
     for block in 0..plan.layout.width / BLOCK {
         for model in 0..plan.models.len() {
             if !s.group_hits[model].is_empty() {
@@ -81,6 +89,33 @@ fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
     }
 }
 
+/// The larger and the smaller of two, lane by lane.
+#[inline(always)]
+fn ordered(a: [f64; BLOCK], b: [f64; BLOCK]) -> ([f64; BLOCK], [f64; BLOCK]) {
+    // Not by comparing: a conditional move back to where a number came from would become a slow masked store.
+    let larger = std::array::from_fn(|lane| a[lane].max(b[lane]));
+    let smaller = std::array::from_fn(|lane| a[lane].min(b[lane]));
+    (larger, smaller)
+}
+
+/// Where the lanes of the labels of the group start, largest inverse propensity first, when one order serves all lanes.
+#[inline(always)]
+fn order(plan: &Plan<'_>, s: &mut Scratch) {
+    let key = |at: u32| (s.places[at as usize] as u64) << 32 | u64::from(at);
+    s.order.clear();
+    if s.members.len() <= FEW {
+        let mut few = [u64::MAX; FEW];
+        few.iter_mut().zip(&s.members).for_each(|(slot, at)| *slot = key(*at));
+        sort_few(&mut few);
+        s.order.extend_from_slice(&few[..s.members.len()]);
+    } else {
+        s.order.extend(s.members.iter().map(|at| key(*at)));
+        s.order.sort_unstable();
+    }
+    let start = s.start;
+    s.order.iter_mut().for_each(|key| *key = ((start as u64) + (*key & 0xFFFF_FFFF)) * plan.layout.width as u64);
+}
+
 /// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
 #[inline(always)]
 fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
@@ -94,23 +129,26 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         let Kind::Sum { discounts, scales, weighted } = &term.kind else { continue };
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
-            for (seen, at) in s.members.iter().enumerate() {
-                let base = (s.start + *at as usize) * layout.width;
+            let value_of = |base: usize| {
                 let mut value = block_of(&s.lanes, base + block * BLOCK);
                 if *weighted {
                     let weight = weight_of(plan, &s.lanes, base);
                     value.iter_mut().for_each(|v| *v *= weight);
                 }
-                // Insertion in all lanes at once, without branches.
-                for slot in &mut s.best[..seen.min(kmax)] {
-                    for lane in 0..BLOCK {
-                        let (v, b) = (value[lane], slot[lane]);
-                        slot[lane] = if v > b { v } else { b };
-                        value[lane] = if v > b { b } else { v };
+                value
+            };
+            if plan.table.ordered {
+                s.best.iter_mut().zip(&s.order).for_each(|(slot, base)| *slot = value_of(*base as usize));
+            } else {
+                for (seen, at) in s.members.iter().enumerate() {
+                    let mut value = value_of((s.start + *at as usize) * layout.width);
+                    // Insertion in all lanes at once, without branches.
+                    for slot in &mut s.best[..seen.min(kmax)] {
+                        (*slot, value) = ordered(*slot, value);
                     }
-                }
-                if seen < kmax {
-                    s.best[seen] = value;
+                    if seen < kmax {
+                        s.best[seen] = value;
+                    }
                 }
             }
         }

@@ -40,9 +40,11 @@ pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
                 // Without a hit every estimate is exactly 0, however much the other terms would cancel.
                 continue;
             }
-            SetScratch::rank(&s.ranks[model], &s.members, &mut s.sets.ranks);
-            for (ki, k) in ks.iter().enumerate() {
-                let value = term.value(&s.sets.ranks, *k);
+            s.sets.ranks.clear();
+            s.sets.ranks.extend(s.group_hits[model].iter().map(|hit| hit.rank));
+            s.sets.out.resize(ks.len(), 0.0);
+            term.values(&s.sets.ranks, s.members.len(), ks, &mut s.sets.out);
+            for (ki, value) in s.sets.out.iter().copied().enumerate() {
                 let start = layout.model(group, model, place, ki);
                 sums[start + X * layout.width] += value;
                 sums[start + XX * layout.width] += value * value;
@@ -51,8 +53,8 @@ pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
             if !unbiased {
                 continue;
             }
+            SetScratch::rank(&s.ranks[model], &s.members, &mut s.sets.ranks);
             debug_assert!(s.sets.ranks.iter().any(|rank| *rank != UNRANKED));
-            s.sets.out.resize(ks.len(), 0.0);
             for (lane, kept) in plan.settings.lanes.iter().enumerate() {
                 if kept.origin.is_none() || kept.clip.is_some() {
                     continue;

@@ -132,6 +132,11 @@ impl Settings {
         self.lanes.iter().enumerate().filter_map(chosen).collect()
     }
 
+    /// How many lanes a metric needs, from the first: only one for what is observed.
+    pub(super) fn lanes_needed(&self, asked: usize) -> usize {
+        if self.asked[asked].estimators == [Estimator::Observed] { 1 } else { self.lanes.len() }
+    }
+
     /// Pairs of models that are compared.
     pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
         (0..self.models.len()).flat_map(|a| (a + 1..self.models.len()).map(move |b| (a, b))).collect()

@@ -93,10 +93,12 @@ pub trait SumTerm: Sync {
 /// The rank of a label that is not in the top list.
 pub const UNRANKED: u32 = u32::MAX;
 
-/// A function of a row's set of relevant labels. `ranks` has the rank of each relevant label, or [`UNRANKED`].
+/// A function of a row's set of relevant labels; 0 for a row without any. `ranks` has the rank of each relevant label, or
+/// [`UNRANKED`].
 pub trait SetTerm: Sync {
-    /// The value when all relevant labels are known.
-    fn value(&self, ranks: &[u32], k: usize) -> f64;
+    /// The values at each k when all `relevant` labels of the row are known: at least one, of which `hits` are the ranks of those
+    /// in the top list, ascending.
+    fn values(&self, hits: &[u32], relevant: usize, ks: &[usize], out: &mut [f64]);
     /// Unbiased estimates at each k under independent missingness, with the inverse propensity of each observed label. False
     /// when numbers of this size would cancel to nothing meaningful; `out` is then void.
     fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], work: &mut Work, out: &mut [f64]) -> bool;
@@ -137,6 +139,15 @@ pub trait LabelTerm: Sync {
 /// ```
 pub fn find(name: &str) -> Result<&'static dyn Metric> {
     spec::find(METRICS, "metric", name)
+}
+
+/// The sum of the first discounts of DCG.
+pub(crate) fn log_discounts(count: usize) -> f64 {
+    static FIRST: LazyLock<[f64; 64]> = LazyLock::new(|| std::array::from_fn(computed));
+    fn computed(count: usize) -> f64 {
+        (0..count).map(log_discount).sum()
+    }
+    FIRST.get(count).copied().unwrap_or_else(|| computed(count))
 }
 
 /// `1 / log2(rank + 2)`, ranks from 0: the discount of DCG.

@@ -23,7 +23,7 @@
 //! ```
 
 use super::estimator::OF_SUMS;
-use super::{Metric, Offer, Shape, SumTerm, log_discount};
+use super::{Metric, Offer, Shape, SumTerm, log_discount, log_discounts};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -52,6 +52,6 @@ impl SumTerm for Ndcg {
         log_discount(rank)
     }
     fn scale(&self, k: usize) -> f64 {
-        (0..k).map(log_discount).sum()
+        log_discounts(k)
     }
 }
