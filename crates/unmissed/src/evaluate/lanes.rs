@@ -1,6 +1,7 @@
 //! Lanes: lane 0 is what is observed, then one for each propensity model (or the known rate), then the clipped ones.
 
 use super::classes::{Columns, classes};
+use super::conventions::ABSENT_LABELS;
 use super::label_tally::Positives;
 use super::request::Evaluation;
 use super::settings::{Lane, Rate};
@@ -103,7 +104,8 @@ fn arrange(
 ) -> Option<Vec<u32>> {
     let labels = evaluation.truth.cols();
     // Labels without a positive are never weighed, and often they are many.
-    let only_positives = evaluation.clip.is_none() && evaluation.shown.is_none();
+    let counts_absent = evaluation.groups.is_some() && evaluation.conventions.differs(&ABSENT_LABELS);
+    let only_positives = evaluation.clip.is_none() && evaluation.shown.is_none() && !counts_absent;
     if !lanes.iter().any(|lane| lane.uncertain) {
         let all: Vec<u32>;
         let wanted = if only_positives {

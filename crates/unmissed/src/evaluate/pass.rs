@@ -27,10 +27,14 @@ pub(super) struct Plan<'a> {
     pub(super) truth: &'a Labels<'a>,
     pub(super) models: Vec<&'a Csr<'a, f32>>,
     pub(super) shown: Option<&'a Labels<'a>>,
+    /// How many relevant labels each row has, when that is given.
+    pub(super) label_counts: Option<&'a [u32]>,
     /// For a set shown without replacement: the estimate of abandonment by the number of hits.
     pub(super) abandonment: Option<Vec<f64>>,
     pub(super) needs_best: bool,
     pub(super) mask: bool,
+    /// The lane of the propensities when there is one set of them.
+    pub(super) only_lane: Option<usize>,
 }
 
 /// What a chunk yields.
@@ -70,6 +74,8 @@ pub(super) struct Scratch {
     pub(super) ranks: Vec<Vec<u32>>,
     pub(super) hits: Vec<Vec<Hit>>,
     lens: Vec<usize>,
+    /// 1 divided by the row's given number of relevant labels; 1 when none are given.
+    share: f64,
     /// All labels of the row, as places among the row's labels.
     pub(super) everybody: Vec<u32>,
     /// Labels of the group at hand, as places among the row's labels.
@@ -82,6 +88,14 @@ pub(super) struct Scratch {
     /// Row terms by (model, term, k, lane).
     pub(super) terms: Vec<f64>,
     pub(super) sets: super::sets::SetScratch,
+}
+
+impl Scratch {
+    /// What the row's sums are multiplied with.
+    #[inline(always)]
+    pub(super) fn factor(&self, by_relevant: bool) -> f64 {
+        if by_relevant { self.share } else { 1.0 }
+    }
 }
 
 impl Plan<'_> {
@@ -182,6 +196,8 @@ fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, 
     let truth = &s.batch[s.start..s.next];
     s.places.clear();
     s.places.extend_from_slice(&s.batch_places[s.start..s.next]);
+    // A row without relevant labels has no hits either: any number will do.
+    s.share = plan.label_counts.map_or(1.0, |counts| 1.0 / f64::from(counts[row].max(1)));
     result.sums[plan.layout.counter(ROWS)] += 1.0;
     result.sums[plan.layout.counter(UNLABELLED)] += f64::from(u8::from(truth.is_empty()));
     for (model, scores) in plan.models.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! Lanes go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
 //! nothing but their best row term.
 
-use super::layout::{D, DD, X, XD, XX};
+use super::layout::{CROSS, D, DD, X, XD, XX};
 use super::pass::{Plan, Scratch};
 use super::select::{FEW, sort_few};
 use super::settings::Kind;
@@ -64,7 +64,7 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
     if several && any_hit && !plan.mask {
         sum_pairs(plan, group, s, sums);
     }
-    if plan.mask && any_hit {
+    if plan.mask {
         super::mask::sum_mask(plan, group, s, sums);
     }
 }
@@ -126,7 +126,8 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         s.best.resize(count, [0.0; BLOCK]);
     }
     for (place, term) in plan.terms.iter().enumerate() {
-        let Kind::Sum { discounts, scales, weighted } = &term.kind else { continue };
+        let Kind::Sum { discounts, scales, weighted, by_relevant } = &term.kind else { continue };
+        let factor = s.factor(*by_relevant);
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
             let value_of = |base: usize| {
@@ -162,7 +163,7 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
                 rank += 1;
             }
             let start = layout.best(group, place, ki) + block * BLOCK;
-            let value = total.map(|t| t * scale);
+            let value = total.map(|t| t * (scale * factor));
             add(sums, start + D * layout.width, |lane| value[lane]);
             add(sums, start + DD * layout.width, |lane| value[lane] * value[lane]);
             for model in 0..plan.models.len() {
@@ -186,7 +187,7 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
         let mut next = 0;
         for (ki, k) in ks.iter().enumerate() {
             let value = match &term.kind {
-                Kind::Sum { discounts, scales, weighted } => {
+                Kind::Sum { discounts, scales, weighted, by_relevant } => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
                         let base = (s.start + hits[next].at as usize) * layout.width;
                         let q = block_of(&s.lanes, base + block * BLOCK);
@@ -197,7 +198,8 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                         }
                         next += 1;
                     }
-                    total.map(|t| t * scales[ki])
+                    let scale = scales[ki] * s.factor(*by_relevant);
+                    total.map(|t| t * scale)
                 }
                 Kind::Product => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
@@ -233,7 +235,7 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
 fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
     let (layout, ks, terms) = (plan.layout, plan.settings.ks.len(), plan.terms.len());
     let size = terms * ks * layout.width;
-    let start = layout.pair(group, 0, 0, 0);
+    let start = layout.pair(CROSS, group, 0, 0, 0);
     let mut pair = 0;
     for a in 0..plan.models.len() {
         for b in a + 1..plan.models.len() {

@@ -91,3 +91,28 @@ pub(super) fn mask_covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, us
     let SetScratch { work, q, ranks, others, .. } = &mut s.sets;
     x * y - function.unbiased_product(ranks, others, q, plan.settings.ks[ki], work)
 }
+
+/// An estimate of the mask covariance of the observed row terms of two models, from what each observed label adds; `p` are
+/// propensities. Too large rather than too small, for one model.
+pub(super) fn observed_covariance(
+    plan: &Plan<'_>,
+    s: &Scratch,
+    (term, ki): (usize, usize),
+    models: (usize, usize),
+    p: impl Fn(u32) -> f64,
+) -> f64 {
+    let Kind::Set { term: function, .. } = &plan.terms[term].kind else { return 0.0 };
+    let value = |model: usize, without: Option<u32>| {
+        let relevant = s.members.len() - usize::from(without.is_some());
+        if relevant == 0 {
+            return 0.0;
+        }
+        let kept = s.group_hits[model].iter().filter(|hit| Some(hit.at) != without);
+        let mut out = [0.0];
+        function.values(&kept.map(|hit| hit.rank).collect::<Vec<_>>(), relevant, &plan.settings.ks[ki..=ki], &mut out);
+        out[0]
+    };
+    let whole = (value(models.0, None), value(models.1, None));
+    let added = |at: u32| (whole.0 - value(models.0, Some(at)), whole.1 - value(models.1, Some(at)));
+    s.members.iter().map(|at| (added(*at), 1.0 - p(*at))).map(|((a, b), missing)| missing * a * b).sum()
+}

@@ -12,7 +12,8 @@
 //!
 //! # Conventions
 //! All metrics agree on these: ranks go by score, ties by the smaller label; a row with fewer than k predictions has misses in
-//! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean.
+//! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean. Where libraries differ
+//! and there is a choice, it is a switch: see [`CONVENTIONS`](crate::evaluate::CONVENTIONS).
 
 mod abandonment;
 mod coverage;
@@ -23,6 +24,7 @@ mod ndcg;
 mod ndcg_min;
 mod precision;
 mod recall;
+mod recall_known;
 mod weighted_precision;
 pub mod weights;
 
@@ -39,6 +41,7 @@ pub static METRICS: &[&dyn Metric] = &[
     &ndcg::Ndcg,
     &ndcg_min::NdcgMin,
     &recall::Recall,
+    &recall_known::RecallKnown,
     &weighted_precision::WeightedPrecision,
     &macro_f::MacroF,
     &abandonment::Abandonment,
@@ -88,6 +91,10 @@ pub trait SumTerm: Sync {
     fn weighted(&self) -> bool {
         false
     }
+    /// Whether the sum is divided by the row's number of relevant labels too, which has to be given.
+    fn by_relevant(&self) -> bool {
+        false
+    }
 }
 
 /// The rank of a label that is not in the top list.
@@ -125,6 +132,14 @@ pub trait LabelTerm: Sync {
     fn add(&self, counts: LabelCounts, inverse: &[f64], beta: f64, out: &mut [f64]);
     /// Whether the metric has the parameter beta.
     fn has_beta(&self) -> bool {
+        false
+    }
+    /// Whether it is 0/0 for a label that is neither present nor predicted.
+    fn is_open_when_absent(&self) -> bool {
+        false
+    }
+    /// Whether it may be taken as a share of the labels that are present.
+    fn may_be_of_present(&self) -> bool {
         false
     }
 }

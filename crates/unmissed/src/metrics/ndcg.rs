@@ -3,7 +3,7 @@
 //! `ndcg@k = sum_{r <= k} y_{j(r)} / log2(r + 1) / sum_{r <= k} 1 / log2(r + 1)`, mean over rows. The denominator is that of the
 //! paper, the same for every row, so the metric is a sum over labels; for the ideal of each row's own labels see `ndcg-min`.
 //!
-//! Rows without labels count 0; fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
+//! Rows without labels count 0 (left out with `empty-rows=skip`); fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
 //! the number of labels. A row with fewer than k labels cannot reach 1.
 //!
 //! # Assumes

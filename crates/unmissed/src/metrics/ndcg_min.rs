@@ -5,7 +5,7 @@
 //! `prod_{i in S \ j} (1 - q_i + q_i x)` and I the sums of discounts. A row with `prod (|1 - q_i| + q_i) > 1e8` makes the
 //! estimate null (U009): its digits would be rounding.
 //!
-//! Rows without labels count 0; fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
+//! Rows without labels count 0 (left out with `empty-rows=skip`); fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
 //! the number of labels.
 //!
 //! # Assumes

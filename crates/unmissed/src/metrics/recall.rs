@@ -5,7 +5,7 @@
 //! ceil(|S|/2) nodes, which is exact. A row with `prod max(1, |1 - q_i|) > 1e8` makes the estimate null (U009): its digits
 //! would be rounding.
 //!
-//! Rows without labels count 0 and stay in the mean (peers disagree, one of them with itself); ties go to the smaller label;
+//! Rows without labels count 0 (left out with `empty-rows=skip`) and stay in the mean (peers disagree, one of them with itself); ties go to the smaller label;
 //! k may exceed the number of labels.
 //!
 //! # Assumes
