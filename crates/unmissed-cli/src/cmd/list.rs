@@ -4,7 +4,7 @@ use crate::app::{App, Outcome};
 use unmissed::cells;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
-use unmissed::evaluate::CHECKS;
+use unmissed::evaluate::{CHECKS, CONVENTIONS};
 use unmissed::metrics::METRICS;
 use unmissed::propensity::estimators::ESTIMATORS;
 use unmissed::propensity::models::MODELS;
@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         registry("models", "propensity models (--propensity)", MODELS),
         registry("estimators", "ways to estimate propensities (unmissed propensity estimate)", ESTIMATORS),
         registry("metrics", "what evaluation measures (--metrics)", METRICS),
+        registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),
         Registry {
             name: "checks",
             summary: "findings by code (docs/checks.md)",

@@ -22,9 +22,11 @@
 //! ```
 
 mod bootstrap;
+mod classes;
 pub mod compare;
 pub mod compat;
 pub mod controlled;
+mod conventions;
 mod diagnose;
 pub mod findings;
 mod finish;
@@ -32,6 +34,7 @@ mod gains;
 mod groups;
 mod hajek;
 pub mod interval;
+mod label_finish;
 mod label_tally;
 mod label_values;
 mod lanes;
@@ -42,6 +45,7 @@ mod report;
 mod request;
 mod resolve;
 mod row_terms;
+mod run;
 mod select;
 mod sets;
 mod settings;
@@ -49,6 +53,7 @@ mod table;
 mod tally;
 mod tally_file;
 
+pub use conventions::{CONVENTIONS, Convention, Conventions};
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use groups::Groups;
 pub use interval::IntervalKind;
