@@ -32,7 +32,7 @@ pub struct Adam {
 
 impl Default for Adam {
     fn default() -> Adam {
-        Adam { rate: 0.01, batch: 512, epochs: 10 }
+        Adam { rate: 0.02, batch: 512, epochs: 20 }
     }
 }
 

@@ -198,7 +198,11 @@ impl<'a> Recipe<'a> {
         about.rows = Some(data.rows() as u64);
         about.label_counts = Some(LabelStats::of(data.labels()).dense_counts()?);
         about.settings = described(trainer);
-        about.settings["tuning"] = json!(tuning);
+        if let Some(tuning) = &tuning {
+            about.settings["criterion"] = json!(tuning.criterion);
+            about.settings["decided_on_rows"] = json!(tuning.rows);
+            about.settings["tuning"] = json!(tuning.trials);
+        }
         about.settings["effective_sample_size"] = json!(effective);
         Ok(Trained { about, tuning, learned, effective, resumed })
     }

@@ -188,6 +188,11 @@ impl<'a> Trainer<'a> {
         self.loss
     }
 
+    /// The solver.
+    pub fn chosen_solver(&self) -> Solver {
+        self.solver
+    }
+
     /// How many observed positives the training rests on, as far as their weights go; `None` when all count the same.
     pub fn effective_sample_size(&self, labels: &Labels<'_>) -> Result<Option<EffectiveSampleSize>> {
         match self.propensities {
