@@ -12,6 +12,7 @@ mod predict;
 mod propensity;
 mod split;
 mod stats;
+mod train;
 
 use crate::app::{App, Outcome};
 use clap::Subcommand;
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Impute(impute::Args),
     Predict(predict::Args),
     Inspect(inspect::Args),
+    Train(Box<train::Args>),
     Evaluate(Box<evaluate::Args>),
     Merge(evaluate::MergeArgs),
     Convert(convert::Args),
@@ -44,6 +46,7 @@ impl Command {
             Command::Impute(args) => impute::run(args, app),
             Command::Predict(args) => predict::run(args, app),
             Command::Inspect(args) => inspect::run(args, app),
+            Command::Train(args) => train::run(args, app),
             Command::Evaluate(args) => evaluate::run(args, app),
             Command::Merge(args) => evaluate::merge(args, app),
             Command::Convert(args) => convert::run(args, app),

@@ -122,7 +122,7 @@ pub(crate) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> R
 }
 
 /// The rate of a controlled set.
-pub(super) fn rate(text: &str, labels: usize) -> Result<Rate> {
+pub(crate) fn rate(text: &str, labels: usize) -> Result<Rate> {
     if Path::new(text).exists() {
         return Ok(Rate::PerLabel(table_file::read_column(text, "rate", Some(labels as u64))?));
     }
