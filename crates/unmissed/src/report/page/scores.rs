@@ -1,0 +1,124 @@
+//! The scores as the page shows them: a table for each metric and k, and the groups of labels.
+
+use super::parts::{Cell, Table};
+use crate::error::Result;
+use crate::evaluate::Row;
+use crate::metrics::{self, Estimator};
+use crate::report::audit::AuditResult;
+
+/// The tables of one metric.
+pub(super) struct MetricView {
+    pub(super) name: String,
+    pub(super) summary: &'static str,
+    pub(super) tables: Vec<Table>,
+}
+
+/// One view for each metric, in the order of the evaluation.
+pub(super) fn metrics(result: &AuditResult) -> Result<Vec<MetricView>> {
+    let rows = &result.evaluation.rows;
+    let mut views: Vec<MetricView> = Vec::new();
+    for row in rows {
+        if views.iter().all(|view| view.name != row.metric) {
+            let metric = metrics::find(row.metric.split(':').next().unwrap_or(&row.metric))?;
+            let tables = result.ks.iter().map(|k| table(result, &row.metric, *k, metric.highest(f64::INFINITY))).collect();
+            views.push(MetricView { name: row.metric.clone(), summary: metric.summary(), tables });
+        }
+    }
+    Ok(views)
+}
+
+/// Scoring and model down, value and normalised value across.
+fn table(result: &AuditResult, metric: &str, k: usize, highest: f64) -> Table {
+    let here: Vec<&Row> = result.evaluation.rows.iter().filter(|row| row.metric == metric && row.k == k && row.group == "all").collect();
+    let has_normalized = here.iter().any(|row| row.estimator == Estimator::Normalized);
+    let id = format!("scores-{}-{k}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+    let mut table = Table::new(id, format!("{metric}@{k}"), "").words(["propensities", "model"]).numbers(["score (%)", "interval"]);
+    if has_normalized {
+        table = table.numbers(["normalised (%)"]);
+    }
+    table = table.words(["remarks"]).sortable();
+    let mut last = None;
+    for row in here.iter().filter(|row| row.estimator != Estimator::Normalized) {
+        let name = row.propensity.as_deref().map_or("observed", |origin| result.short_name(origin));
+        let group = if last == Some(name) { "" } else { "new" };
+        last = Some(name);
+        let normalized = here.iter().find(|other| {
+            other.estimator == Estimator::Normalized && other.propensity == row.propensity && other.model == row.model
+        });
+        table.row(group, cells(name, row, normalized.copied(), has_normalized, highest));
+    }
+    let truth = result.truth.iter().flat_map(|truth| &truth.rows);
+    for row in truth.filter(|row| row.metric == metric && row.k == k && row.group == "all") {
+        table.row("truth", cells("complete labels", row, None, has_normalized, highest));
+    }
+    table
+}
+
+fn cells(name: &str, row: &Row, normalized: Option<&Row>, has_normalized: bool, highest: f64) -> Vec<Cell> {
+    let beyond = row.value.is_some_and(|value| value < 0.0 || value > highest);
+    let ends = row.low.zip(row.high).map_or("–".into(), |(low, high)| super::parts::interval(low, high));
+    let mut cells = vec![
+        Cell::text(name),
+        Cell::text(&*row.model),
+        Cell::percent(row.value).class(if beyond { "impossible" } else { "n" }),
+        Cell::text(ends).class("n"),
+    ];
+    if has_normalized {
+        cells.push(Cell::percent(normalized.and_then(|row| row.value)));
+    }
+    let remark = match (beyond, row.value, row.assumption.starts_with("none: a lower bound")) {
+        (true, _, _) => "impossible",
+        (_, None, _) => "no meaningful value",
+        (_, _, true) => "a lower bound",
+        _ => "",
+    };
+    cells.push(Cell::text(remark));
+    cells
+}
+
+/// The groups of labels.
+pub(super) struct Tail {
+    pub(super) shares: Table,
+    pub(super) scores: Table,
+}
+
+impl Tail {
+    /// `None` without groups.
+    pub(super) fn new(result: &AuditResult) -> Option<Tail> {
+        let groups = &result.evaluation.groups;
+        if groups.is_empty() {
+            return None;
+        }
+        let about = result.evaluation.notes.iter().find_map(|note| note.strip_prefix("groups: ")).unwrap_or_default();
+        let mut shares =
+            Table::new("groups", "Groups of labels", about).words(["group"]).numbers(["labels", "of labels (%)", "of test positives (%)"]);
+        for group in groups {
+            let share = |value: f64| Cell::number(Some(value), |value| format!("{:.1}", 100.0 * value));
+            shares.row("", [Cell::text(&*group.name), Cell::whole(Some(group.labels)), share(group.share_of_labels), share(group.share_of_positives)]);
+        }
+        let k = result.ks.last().copied()?;
+        let caption = "In percent, with intervals. Precision and ndcg of the groups add up to those of all labels; recall is that of the \
+                       group's labels; macro-F and coverage are means over the group's labels; abandonment is the share of rows without a hit \
+                       among the group's labels. Coverage is a lower bound.";
+        let mut scores = Table::new("group-scores", format!("Scores by group of labels, k = {k}"), caption)
+            .words(["metric", "propensities", "model"])
+            .numbers(groups.iter().map(|group| group.name.clone()))
+            .sortable();
+        let all = &result.evaluation.rows;
+        let wanted = |row: &&Row| row.k == k && row.group == "all" && row.estimator != Estimator::Normalized;
+        for row in all.iter().filter(wanted) {
+            let name = row.propensity.as_deref().map_or("observed", |origin| result.short_name(origin));
+            let of = |group: &str| {
+                let same = |other: &&Row| {
+                    other.group == group
+                        && (&other.metric, other.k, other.estimator, &other.propensity, &other.model)
+                            == (&row.metric, row.k, row.estimator, &row.propensity, &row.model)
+                };
+                all.iter().find(same).map_or_else(|| Cell::percent(None), |row| Cell::percent_within(row.value, row.low, row.high))
+            };
+            let start = [Cell::text(&*row.metric), Cell::text(name), Cell::text(&*row.model)];
+            scores.row("", start.into_iter().chain(groups.iter().map(|group| of(&group.name))));
+        }
+        Some(Tail { shares, scores })
+    }
+}
