@@ -321,7 +321,8 @@ mod tests {
     fn z_is_calibrated() {
         let later = truth(5);
         let right = Propensities::new("right", rising(0.5)).unwrap();
-        let square = |seed| against_later(&right, &mask(&later, &rising(0.5), seed).unwrap(), &later, 0.95).unwrap().all.z.unwrap().powi(2);
+        let square =
+            |seed| against_later(&right, &mask(&later, &rising(0.5), seed).unwrap(), &later, 0.95).unwrap().all.z.unwrap().powi(2);
         let mean = (0..200).map(square).sum::<f64>() / 200.0;
         // The mean of 200 squares has a standard deviation of 0.1.
         assert!((mean - 1.0).abs() < 0.4, "{mean}");

@@ -16,5 +16,5 @@ mod statistics;
 mod text;
 
 pub use cell::{Cell, Shown};
-pub use statistics::{STATISTICS, Statistic};
 pub use document::{Align, Column, Document, Table};
+pub use statistics::{STATISTICS, Statistic};

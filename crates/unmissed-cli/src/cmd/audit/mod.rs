@@ -178,7 +178,8 @@ fn codes(given: &[String]) -> Result<Vec<String>> {
 }
 
 fn gate(findings: &[Finding], codes: &[String]) -> Outcome<()> {
-    let mut raised: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).filter(|code| codes.iter().any(|c| c == code)).collect();
+    let mut raised: Vec<&str> =
+        findings.iter().map(|finding| finding.code.as_str()).filter(|code| codes.iter().any(|c| c == code)).collect();
     raised.dedup();
     if raised.is_empty() { Ok(()) } else { Err(Failure::Gate(format!("findings {} were raised", raised.join(", ")))) }
 }
@@ -210,7 +211,13 @@ fn command() -> String {
 /// What was read, hashed.
 fn files(args: &Args) -> Result<Vec<InputFile>> {
     let mut files = Vec::new();
-    let named = [("train", &args.train), ("test", &args.test), ("controlled", &args.controlled), ("later", &args.later), ("truth", &args.truth)];
+    let named = [
+        ("train", &args.train),
+        ("test", &args.test),
+        ("controlled", &args.controlled),
+        ("later", &args.later),
+        ("truth", &args.truth),
+    ];
     for (role, path) in named.into_iter().filter_map(|(role, path)| Some((role, path.as_ref()?))) {
         files.push(InputFile::new(role, path)?);
         // The labels of scipy data are in a file of their own.

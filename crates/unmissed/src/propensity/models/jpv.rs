@@ -42,7 +42,15 @@ static PRESETS: &[Preset] = &[
         theta: &[0.6, 2.6],
         about: "fitted to Amazon products, where 'also viewed' of what was 'also bought' counts as relevant; the paper objects \
                 that this is neither an upper nor a lower bound",
-        data: &["amazon670k", "amazontitles670k", "amazon3m", "amazontitles3m", "amazon131k", "amazontitles131k", "amazontitles13m"],
+        data: &[
+            "amazon670k",
+            "amazontitles670k",
+            "amazon3m",
+            "amazontitles3m",
+            "amazon131k",
+            "amazontitles131k",
+            "amazontitles13m",
+        ],
     },
     Preset {
         name: "default",

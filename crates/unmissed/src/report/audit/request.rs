@@ -240,7 +240,9 @@ impl<'a> Audit<'a> {
 
     fn about(&self) -> Result<Option<About<'_>>> {
         match (&self.controlled, self.later) {
-            (Some(_), Some(_)) => Err(Error::value("a controlled set and a later snapshot at once").hint("audit with one of the two")),
+            (Some(_), Some(_)) => {
+                Err(Error::value("a controlled set and a later snapshot at once").hint("audit with one of the two"))
+            }
             (Some((data, rates)), None) => Ok(Some(About::Controlled { labels: data.labels(), rates })),
             (None, Some(data)) => Ok(Some(About::Later { labels: data.labels() })),
             (None, None) => Ok(None),
@@ -313,7 +315,13 @@ impl<'a> Audit<'a> {
 
     fn parts(&self) -> Vec<DataPart> {
         let controlled = self.controlled.as_ref().map(|(data, _)| *data);
-        let all = [("train", self.train), ("test", Some(self.test)), ("controlled", controlled), ("later", self.later), ("truth", self.truth)];
+        let all = [
+            ("train", self.train),
+            ("test", Some(self.test)),
+            ("controlled", controlled),
+            ("later", self.later),
+            ("truth", self.truth),
+        ];
         all.into_iter()
             .filter_map(|(role, data)| {
                 let data = data?;
@@ -338,7 +346,8 @@ impl<'a> Audit<'a> {
         let rows = evaluation.rows.iter().filter(|row| {
             row.metric == METRIC && row.k == k && row.group == "all" && row.estimator == estimator && row.propensity == lane
         });
-        let name = lane.as_deref().map(|lane| reports.iter().find(|report| report.origin == lane).map_or(lane, |report| &report.name));
+        let name =
+            lane.as_deref().map(|lane| reports.iter().find(|report| report.origin == lane).map_or(lane, |report| &report.name));
         needs.extend(rows.filter_map(|row| needs::of_score(row, name)));
         needs
     }
@@ -387,7 +396,8 @@ fn contradiction(name: &str, found: &Contradiction) -> String {
         );
     }
     if let Some(completeness) = found.completeness() {
-        text += &format!("; it can only be right if the later snapshot holds no more than {} of what is relevant", share(completeness));
+        text +=
+            &format!("; it can only be right if the later snapshot holds no more than {} of what is relevant", share(completeness));
     }
     text
 }

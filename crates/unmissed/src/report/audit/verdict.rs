@@ -100,7 +100,11 @@ impl Verdict {
 
     fn speak(&mut self, propensities: &[PropensityReport]) {
         let several = self.standings.first().is_some_and(|standing| standing.scores.len() > 1);
-        if several { self.speak_of_order() } else { self.speak_of_value() }
+        if several {
+            self.speak_of_order()
+        } else {
+            self.speak_of_value()
+        }
         let contradicted: Vec<&str> = propensities.iter().filter(|p| is_contradicted(p)).map(|p| p.name.as_str()).collect();
         let evidence = propensities.iter().find_map(|p| p.against.as_ref()).map(|against| against.kind.name());
         if let (false, Some(evidence)) = (contradicted.is_empty(), evidence) {
@@ -110,10 +114,14 @@ impl Verdict {
         let trusted: Vec<&Standing> = self
             .standings
             .iter()
-            .filter(|s| s.propensity.is_some() && propensities.iter().any(|p| Some(&p.origin) == s.propensity.as_ref() && p.kind == Kind::Estimated))
+            .filter(|s| {
+                s.propensity.is_some()
+                    && propensities.iter().any(|p| Some(&p.origin) == s.propensity.as_ref() && p.kind == Kind::Estimated)
+            })
             .collect();
         if let (Some(best), Some(evidence)) = (trusted.last(), evidence) {
-            let scores: Vec<String> = best.scores.iter().filter_map(|s| Some(format!("{} {}", s.model, percent(s.value?)))).collect();
+            let scores: Vec<String> =
+                best.scores.iter().filter_map(|s| Some(format!("{} {}", s.model, percent(s.value?)))).collect();
             self.sentences.push(format!("Estimated from {evidence} ({}): {}.", best.name, scores.join(", ")));
         }
     }
@@ -138,8 +146,11 @@ impl Verdict {
         } else if corrected.len() == 1 {
             self.headline = format!("{at} is {observed} as observed and {} corrected for missing labels.", percent(low));
         } else {
-            self.headline =
-                format!("{at} is {observed} as observed and {} to {} corrected: the propensity model decides.", percent(low), percent(high));
+            self.headline = format!(
+                "{at} is {observed} as observed and {} to {} corrected: the propensity model decides.",
+                percent(low),
+                percent(high)
+            );
             self.severity = if high > 1.5 * low { Severity::Warning } else { Severity::Info };
         }
     }
@@ -161,8 +172,11 @@ impl Verdict {
         };
         let mut sentences: Vec<String> =
             winners.iter().map(|winner| format!("{winner} is first in {at} with {}.", names(winner))).collect();
-        let wrong: Vec<&str> =
-            views.iter().filter(|standing| standing.agrees_with_truth == Some(false)).map(|standing| standing.name.as_str()).collect();
+        let wrong: Vec<&str> = views
+            .iter()
+            .filter(|standing| standing.agrees_with_truth == Some(false))
+            .map(|standing| standing.name.as_str())
+            .collect();
         match truth {
             Some(truth) => {
                 let scores: Vec<String> =
@@ -192,7 +206,11 @@ impl Verdict {
             None => {
                 let best = winners.first().copied().unwrap_or("nobody");
                 let doubtful = views.iter().filter(|standing| standing.lead_stands == Some(false)).count();
-                let chance = if doubtful == 0 { String::new() } else { format!("; in {doubtful} of {} by less than chance allows to tell", views.len()) };
+                let chance = if doubtful == 0 {
+                    String::new()
+                } else {
+                    format!("; in {doubtful} of {} by less than chance allows to tell", views.len())
+                };
                 self.headline = format!("{best} is first in {at} under every way of scoring{chance}.");
                 sentences.clear();
             }
@@ -204,7 +222,8 @@ impl Verdict {
 impl Verdict {
     /// The assumed score that is farthest from complete labels, when they are far.
     fn far_off(&self) -> String {
-        let scores = self.standings.iter().filter(|s| s.propensity.is_some()).flat_map(|s| s.scores.iter().map(move |score| (s, score)));
+        let scores =
+            self.standings.iter().filter(|s| s.propensity.is_some()).flat_map(|s| s.scores.iter().map(move |score| (s, score)));
         let Some((standing, score, error)) = scores
             .filter_map(|(standing, score)| Some((standing, score, score.error?)))
             .max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))
@@ -213,7 +232,9 @@ impl Verdict {
             return String::new();
         };
         let value = score.value.map_or_else(String::new, percent);
-        format!("; but {} says {value} of {}, {} points off", standing.name, score.model, points(error))
+        let direction = if error > 0.0 { "high" } else { "low" };
+        let off = 100.0 * error.abs();
+        format!("; but with {} {} would score {value}, {off:.1} points too {direction}", standing.name, score.model)
     }
 }
 
@@ -250,7 +271,12 @@ fn standing(result: &EvaluationResult, k: usize, lane: Option<&str>, truth: Opti
         [first, second, ..] if first.value > second.value => {
             let pair = |a: &str, b: &str| (a == first.model && b == second.model) || (a == second.model && b == first.model);
             let lead = result.comparisons.iter().find(|c| {
-                c.metric == METRIC && c.k == k && c.group == "all" && c.propensity.as_deref() == lane && c.estimator == estimator && pair(&c.a, &c.b)
+                c.metric == METRIC
+                    && c.k == k
+                    && c.group == "all"
+                    && c.propensity.as_deref() == lane
+                    && c.estimator == estimator
+                    && pair(&c.a, &c.b)
             });
             let stands = lead.and_then(|lead| Some(lead.low? > 0.0 || lead.high? < 0.0));
             (Some(first.model.clone()), stands)

@@ -14,7 +14,8 @@ const MOST: f64 = 1.5;
 
 /// The drawing.
 pub(super) fn svg(verdict: &Verdict, title: &str, is_file: bool) -> String {
-    let models: Vec<&str> = verdict.standings.first().map_or(Vec::new(), |s| s.scores.iter().map(|score| score.model.as_str()).collect());
+    let models: Vec<&str> =
+        verdict.standings.first().map_or(Vec::new(), |s| s.scores.iter().map(|score| score.model.as_str()).collect());
     let each = 13.0;
     let row_height = 24.0 + each * models.len() as f64;
     let legend = 20.0 * models.len() as f64;

@@ -19,7 +19,8 @@ pub(super) fn class(place: usize) -> String {
 /// The chart as SVG for a page.
 pub(super) fn svg(chart: &Chart) -> Result<String> {
     let shown = |series: &Series| -> Vec<usize> {
-        let fits = |place: &usize| has_place(chart.x.scale, series.points[*place].0) && has_place(chart.y.scale, series.points[*place].1);
+        let fits =
+            |place: &usize| has_place(chart.x.scale, series.points[*place].0) && has_place(chart.y.scale, series.points[*place].1);
         (0..series.points.len()).filter(fits).collect()
     };
     let points = || chart.series.iter().flat_map(|series| shown(series).into_iter().map(|place| series.points[place]));
@@ -50,12 +51,15 @@ pub(super) fn svg(chart: &Chart) -> Result<String> {
     // Intervals at the back, then dots, then curves.
     for (place, series) in chart.series.iter().enumerate() {
         let bars = series.intervals.iter().flatten().zip(&series.points).filter(|((low, high), _)| low < high);
-        let bar = |((low, high), (at, _)): (&(f64, f64), &(f64, f64))| format!("M{} {}V{}", short(across(*at)), short(up(*low)), short(up(*high)));
+        let bar = |((low, high), (at, _)): (&(f64, f64), &(f64, f64))| {
+            format!("M{} {}V{}", short(across(*at)), short(up(*low)), short(up(*high)))
+        };
         svg.path(&format!("l{} w", class(place)), &bars.map(bar).collect::<String>());
     }
     for dots in [true, false] {
         for (place, series) in chart.series.iter().enumerate().filter(|(_, series)| (series.kind == Kind::Points) == dots) {
-            let at: Vec<(f64, f64)> = shown(series).into_iter().map(|i| (across(series.points[i].0), up(series.points[i].1))).collect();
+            let at: Vec<(f64, f64)> =
+                shown(series).into_iter().map(|i| (across(series.points[i].0), up(series.points[i].1))).collect();
             if dots || at.len() == 1 {
                 let dot = |(x, y): &(f64, f64)| format!("M{} {}h0", short(*x), short(*y));
                 let small = if at.len() > 100 { " tiny" } else { "" };

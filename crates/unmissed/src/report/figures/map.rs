@@ -34,7 +34,7 @@ pub(super) fn svg(map: &FlipMap, title: &str, is_file: bool) -> String {
         for run in cells.chunk_by(|a, b| shade(*a) == shade(*b)) {
             let (second, level) = shade(run[0]);
             let class = if second { "f1" } else { "f0" };
-            let size = (width * run.len() as f64 + 0.3, height + 0.3);
+            let size = (width * run.len() as f64, height);
             svg.rect((left + width * start as f64, y), size, class, 0.15 + 0.6 * f64::from(level) / SHADES);
             start += run.len();
         }

@@ -54,7 +54,9 @@ impl Figure {
     /// Names of series and the classes of their colours, where the legend is not part of the drawing.
     pub fn legend(&self) -> Vec<(String, String)> {
         match &self.drawing {
-            Drawing::Chart(chart) => chart.series.iter().enumerate().map(|(place, s)| (s.name.clone(), line::class(place))).collect(),
+            Drawing::Chart(chart) => {
+                chart.series.iter().enumerate().map(|(place, s)| (s.name.clone(), line::class(place))).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -117,7 +119,8 @@ fn frequencies(result: &AuditResult) -> Option<Figure> {
 }
 
 fn propensities(result: &AuditResult) -> Option<Figure> {
-    let mut chart = Chart::new("Propensities").x("training rows with the label", Scale::Log).y("propensity", Scale::Linear).y_covers(0.0, 1.0);
+    let mut chart =
+        Chart::new("Propensities").x("training rows with the label", Scale::Log).y("propensity", Scale::Linear).y_covers(0.0, 1.0);
     let with_ends = |name: &str, estimates: &[(f64, f64, f64, f64)]| {
         Series::points(name, estimates.iter().map(|e| (e.0, e.1))).intervals(estimates.iter().map(|e| (e.2, e.3)))
     };
@@ -128,9 +131,9 @@ fn propensities(result: &AuditResult) -> Option<Figure> {
         chart = chart.series(with_ends("direct, label by label", &direct.estimates));
     }
     // Estimates of all labels lie on top of each other: the last one is the one to use.
-    let estimates = result.propensities.iter().filter(|report| !report.estimates.is_empty());
+    let mut estimates = result.propensities.iter().filter(|report| !report.estimates.is_empty());
     let assumed = estimates.clone().filter(|report| report.kind == Kind::Assumed);
-    for report in assumed.chain(estimates.filter(|report| report.kind == Kind::Estimated).next_back()) {
+    for report in assumed.chain(estimates.rfind(|report| report.kind == Kind::Estimated)) {
         chart = chart.series(with_ends(&report.name, &report.estimates));
     }
     let evidence = result.propensities.iter().any(|report| report.against.is_some());

@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub(super) const COLORS: usize = 7;
 
 /// The style of drawings in files: the light theme of the page, with the font that comes along.
-const FILE_STYLE: &str = "svg{background:#fff}text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:12px;fill:#222}\
+const FILE_STYLE: &str = "svg{background:#fff}text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:12px;fill:#222;paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}\
 .m{fill:#555}.g{stroke:#e3e3e3;fill:none}.x{stroke:#444;fill:none}.k{stroke:#b00020;stroke-dasharray:4 3;fill:none}\
 .l0,.p0{stroke:#0072b2}.l1,.p1{stroke:#d55e00}.l2,.p2{stroke:#009e73}.l3,.p3{stroke:#cc79a7}.l4,.p4{stroke:#e69f00}\
 .l5,.p5{stroke:#56b4e9}.l6,.p6{stroke:#000}.f0{fill:#0072b2}.f1{fill:#d55e00}\
@@ -65,7 +65,7 @@ impl Svg {
     /// A rectangle with an opacity.
     pub(super) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), class: &str, opacity: f64) {
         self.put(format_args!(
-            r#"<rect x="{}" y="{}" width="{}" height="{}" class="{class}" opacity="{}"/>"#,
+            r#"<rect x="{}" y="{}" width="{}" height="{}" class="{class}" opacity="{}" shape-rendering="crispEdges"/>"#,
             short(x),
             short(y),
             short(width),
@@ -121,7 +121,9 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 pub(super) fn ticks(low: f64, high: f64, wanted: f64) -> Vec<f64> {
     let raw = (high - low) / wanted;
     let unit = 10f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * unit).find(|step| *step >= raw * 0.999).unwrap_or(10.0 * unit);
+    let far = |step: f64| (step / raw).ln().abs();
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * unit);
+    let step = steps.into_iter().min_by(|a, b| far(*a).total_cmp(&far(*b))).unwrap_or(unit);
     let first = (low / step - 1e-9).ceil() as i64;
     (first..).map(|i| i as f64 * step).take_while(|tick| *tick <= high + 1e-9 * step).take(50).collect()
 }
@@ -133,7 +135,9 @@ pub(super) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let every = (decades / 6.0).ceil().max(1.0) as i32;
     let first = low.log10().floor() as i32;
     let last = high.log10().ceil() as i32;
-    let all = (first..=last).filter(|power| power.rem_euclid(every) == 0).flat_map(|power| steps.iter().map(move |s| s * 10f64.powi(power)));
+    let all = (first..=last)
+        .filter(|power| power.rem_euclid(every) == 0)
+        .flat_map(|power| steps.iter().map(move |s| s * 10f64.powi(power)));
     all.filter(|tick| *tick >= low * 0.999 && *tick <= high * 1.001).collect()
 }
 

@@ -30,15 +30,19 @@ impl Explorer {
         let spec = models::parse(&models::spec_for("jpv", &result.name)?)?;
         let theta = spec.curve().map_or(vec![0.55, 1.5], |phi| phi.theta().to_vec());
         // Counts that nobody hit add nothing to any score.
-        let hit: Vec<usize> =
-            (0..hits.counts.len()).filter(|place| hits.models.iter().any(|model| model.hits.iter().any(|rank| rank[*place] > 0))).collect();
+        let hit: Vec<usize> = (0..hits.counts.len())
+            .filter(|place| hits.models.iter().any(|model| model.hits.iter().any(|rank| rank[*place] > 0)))
+            .collect();
         let pick = |values: &[u64]| hit.iter().map(|place| values[*place]).collect::<Vec<u64>>();
         let models: Vec<_> = hits
             .models
             .iter()
             .map(|model| json!({"name": model.name, "hits": model.hits.iter().map(|rank| pick(rank)).collect::<Vec<_>>()}))
             .collect();
-        let map = result.flips.as_ref().map(|map| json!({"first": map.first, "second": map.second, "columns": map.a.len(), "rows": map.b.len()}));
+        let map = result
+            .flips
+            .as_ref()
+            .map(|map| json!({"first": map.first, "second": map.second, "columns": map.a.len(), "rows": map.b.len()}));
         let data = json!({
             "rows": hits.rows, "n": sample.rows, "largest": sample.largest, "counts": pick(&hits.counts), "models": models, "map": map,
             "presets": presets(), "most": [MOST_A, MOST_B],

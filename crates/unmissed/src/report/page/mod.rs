@@ -66,6 +66,7 @@ pub fn render(result: &AuditResult) -> Result<String> {
     let figures = figures(result);
     let picture = |id: &str| figures.iter().find(|figure: &&Figure| figure.id == id).and_then(Picture::new);
     let heading = if result.name.is_empty() { result.models().join(", ") } else { result.name.clone() };
+    let scores = scores::metrics(result)?;
     let page = Page {
         title: format!("Audit: {heading}"),
         data_line: data_line(result),
@@ -76,10 +77,10 @@ pub fn render(result: &AuditResult) -> Result<String> {
         verdict: VerdictView::new(result),
         data: statistics(result),
         propensities: Propensities::new(result),
-        scores: scores::metrics(result)?,
         csv: STANDARD.encode(csv::scores(result)),
         explorer: Explorer::new(result)?,
-        tail: Tail::new(result),
+        tail: Tail::new(result, &scores),
+        scores,
         assumptions: assumptions(result),
         notes: result.evaluation.notes.iter().chain(&result.left_out).cloned().collect(),
         command: result.provenance.command.clone(),
@@ -164,9 +165,10 @@ pub fn data_line(result: &AuditResult) -> String {
 }
 
 fn statistics(result: &AuditResult) -> Table {
-    let mut table = Table::new("statistics", "Statistics of the labels", "Medians and shares over all labels count those that never occur.")
-        .words(["statistic"])
-        .numbers(result.data.iter().map(|part| part.role));
+    let mut table =
+        Table::new("statistics", "Statistics of the labels", "Medians and shares over all labels count those that never occur.")
+            .words(["statistic"])
+            .numbers(result.data.iter().map(|part| part.role));
     let column = Plain::new("");
     for (name, value) in STATISTICS {
         let cells: Vec<_> = result.data.iter().map(|part| value(&part.statistics)).collect();
@@ -204,10 +206,10 @@ fn files(result: &AuditResult) -> Option<Table> {
     let mut table = Table::new("files", "Files that were read", "").words(["role", "file"]).numbers(["bytes"]).words(["SHA-256"]);
     for file in files {
         let hash = file.sha256.as_deref().unwrap_or("a pipe: read once, not hashed");
-        table.row("", [Cell::text(&*file.role), Cell::text(&*file.path), Cell::whole(Some(file.bytes)), Cell::text(hash).class("hash")]);
+        table.row(
+            "",
+            [Cell::text(&*file.role), Cell::text(&*file.path), Cell::whole(Some(file.bytes)), Cell::text(hash).class("hash")],
+        );
     }
     (!files.is_empty()).then_some(table)
 }
-
-#[cfg(test)]
-mod tests;

@@ -151,13 +151,18 @@
       const colour = (name) => style.getPropertyValue(name).trim();
       pen.scale(ratio, ratio);
       pen.font = "12px system-ui, sans-serif";
+      // One pixel a cell, then enlarged without smoothing: no seams.
+      const small = document.createElement("canvas");
+      [small.width, small.height] = [columns, rows];
+      const fine = small.getContext("2d");
       const largest = Math.max(...cells.map(Math.abs)) || 1;
       cells.forEach((value, index) => {
-        const row = Math.floor(index / columns), column = index % columns;
-        pen.globalAlpha = 0.15 + 0.6 * (Math.min(5, Math.max(1, Math.ceil((Math.abs(value) / largest) * 5))) / 5);
-        pen.fillStyle = colour(value < 0 ? "--c1" : "--c0");
-        pen.fillRect(left + width * column, bottom - height * (row + 1), width + 0.3, height + 0.3);
+        fine.globalAlpha = 0.15 + 0.6 * (Math.min(5, Math.max(1, Math.ceil((Math.abs(value) / largest) * 5))) / 5);
+        fine.fillStyle = colour(value < 0 ? "--c1" : "--c0");
+        fine.fillRect(index % columns, rows - 1 - Math.floor(index / columns), 1, 1);
       });
+      pen.imageSmoothingEnabled = false;
+      pen.drawImage(small, left, top, right - left, bottom - top);
       const text = (words, x, y, align, name = "--ink") => {
         pen.fillStyle = colour(name);
         pen.textAlign = align;

@@ -16,7 +16,8 @@ impl Propensities {
         if result.propensities.is_empty() {
             return None;
         }
-        let notes = result.propensities.iter().flat_map(|report| report.notes.iter().map(move |note| format!("{}: {note}", report.name)));
+        let notes =
+            result.propensities.iter().flat_map(|report| report.notes.iter().map(move |note| format!("{}: {note}", report.name)));
         Some(Propensities { models: models(result), against: against(result), bands: bands(result), notes: notes.collect() })
     }
 }
@@ -26,9 +27,14 @@ fn models(result: &AuditResult) -> Table {
     let caption = "Implied labels a row: what training rows would have if nothing were missing. Priors above 1: labels for which no truth \
                    fits. Effective share: how much of the observed positives is left after weighing. Ten copies: the factor by which \
                    copying the data, which adds no information, changes a propensity; it should be 1.";
-    let mut table = Table::new("models", "What each model implies", caption)
-        .words(["model", "how it came about"])
-        .numbers(["rarest label", "most frequent", "implied labels a row", "priors above 1", "effective share (%)", "ten copies"]);
+    let mut table = Table::new("models", "What each model implies", caption).words(["model", "source"]).numbers([
+        "rarest label",
+        "most frequent",
+        "implied labels a row",
+        "priors above 1",
+        "effective share (%)",
+        "ten copies",
+    ]);
     if has_mse {
         table = table.numbers(["MSE of 1/p"]);
     }
@@ -111,7 +117,9 @@ fn bands(result: &AuditResult) -> Option<Table> {
             Cell::whole(Some(band.labels)),
             Cell::number(Some(band.share), |share| format!("{:.1}", 100.0 * share)),
         ];
-        let values = shown.iter().map(|report| Cell::number(report.bands.get(place).and_then(|band| band.propensity), |p| format!("{p:.3}")));
+        let values = shown
+            .iter()
+            .map(|report| Cell::number(report.bands.get(place).and_then(|band| band.propensity), |p| format!("{p:.3}")));
         table.row("", start.into_iter().chain(values));
     }
     Some(table)

@@ -29,7 +29,8 @@ pub(super) fn metrics(result: &AuditResult) -> Result<Vec<MetricView>> {
 
 /// Scoring and model down, value and normalised value across.
 fn table(result: &AuditResult, metric: &str, k: usize, highest: f64) -> Table {
-    let here: Vec<&Row> = result.evaluation.rows.iter().filter(|row| row.metric == metric && row.k == k && row.group == "all").collect();
+    let here: Vec<&Row> =
+        result.evaluation.rows.iter().filter(|row| row.metric == metric && row.k == k && row.group == "all").collect();
     let has_normalized = here.iter().any(|row| row.estimator == Estimator::Normalized);
     let id = format!("scores-{}-{k}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
     let mut table = Table::new(id, format!("{metric}@{k}"), "").words(["propensities", "model"]).numbers(["score (%)", "interval"]);
@@ -79,46 +80,84 @@ fn cells(name: &str, row: &Row, normalized: Option<&Row>, has_normalized: bool, 
 /// The groups of labels.
 pub(super) struct Tail {
     pub(super) shares: Table,
-    pub(super) scores: Table,
+    pub(super) note: &'static str,
+    pub(super) scores: Vec<MetricView>,
 }
 
 impl Tail {
     /// `None` without groups.
-    pub(super) fn new(result: &AuditResult) -> Option<Tail> {
+    pub(super) fn new(result: &AuditResult, metrics: &[MetricView]) -> Option<Tail> {
         let groups = &result.evaluation.groups;
         if groups.is_empty() {
             return None;
         }
         let about = result.evaluation.notes.iter().find_map(|note| note.strip_prefix("groups: ")).unwrap_or_default();
-        let mut shares =
-            Table::new("groups", "Groups of labels", about).words(["group"]).numbers(["labels", "of labels (%)", "of test positives (%)"]);
+        let mut shares = Table::new("groups", "Groups of labels", about).words(["group"]).numbers([
+            "labels",
+            "of labels (%)",
+            "of test positives (%)",
+        ]);
         for group in groups {
             let share = |value: f64| Cell::number(Some(value), |value| format!("{:.1}", 100.0 * value));
-            shares.row("", [Cell::text(&*group.name), Cell::whole(Some(group.labels)), share(group.share_of_labels), share(group.share_of_positives)]);
+            shares.row(
+                "",
+                [
+                    Cell::text(&*group.name),
+                    Cell::whole(Some(group.labels)),
+                    share(group.share_of_labels),
+                    share(group.share_of_positives),
+                ],
+            );
         }
         let k = result.ks.last().copied()?;
-        let caption = "In percent, with intervals. Precision and ndcg of the groups add up to those of all labels; recall is that of the \
-                       group's labels; macro-F and coverage are means over the group's labels; abandonment is the share of rows without a hit \
-                       among the group's labels. Coverage is a lower bound.";
-        let mut scores = Table::new("group-scores", format!("Scores by group of labels, k = {k}"), caption)
-            .words(["metric", "propensities", "model"])
-            .numbers(groups.iter().map(|group| group.name.clone()))
-            .sortable();
-        let all = &result.evaluation.rows;
-        let wanted = |row: &&Row| row.k == k && row.group == "all" && row.estimator != Estimator::Normalized;
-        for row in all.iter().filter(wanted) {
-            let name = row.propensity.as_deref().map_or("observed", |origin| result.short_name(origin));
-            let of = |group: &str| {
-                let same = |other: &&Row| {
-                    other.group == group
-                        && (&other.metric, other.k, other.estimator, &other.propensity, &other.model)
-                            == (&row.metric, row.k, row.estimator, &row.propensity, &row.model)
-                };
-                all.iter().find(same).map_or_else(|| Cell::percent(None), |row| Cell::percent_within(row.value, row.low, row.high))
-            };
-            let start = [Cell::text(&*row.metric), Cell::text(name), Cell::text(&*row.model)];
-            scores.row("", start.into_iter().chain(groups.iter().map(|group| of(&group.name))));
-        }
-        Some(Tail { shares, scores })
+        let scores = metrics
+            .iter()
+            .map(|metric| MetricView {
+                name: metric.name.clone(),
+                summary: metric.summary,
+                tables: vec![group_table(result, &metric.name, k)],
+            })
+            .collect();
+        let note = "Precision and ndcg of the groups add up to those of all labels; recall is that of the group's labels; macro-F and coverage \
+                    are means over the group's labels, and coverage is a lower bound; abandonment is the share of rows without a hit among \
+                    the group's labels.";
+        Some(Tail { shares, note, scores })
     }
+}
+
+/// Scoring and model down, groups across.
+fn group_table(result: &AuditResult, metric: &str, k: usize) -> Table {
+    let names: Vec<&str> = result.evaluation.groups.iter().map(|group| group.name.as_str()).collect();
+    let id = format!("groups-{}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+    let caption = format!("In percent, with {:.0} % intervals below.", 100.0 * result.level);
+    let mut table = Table::new(id, format!("{metric}@{k} by group"), caption)
+        .words(["propensities", "model"])
+        .numbers(names.iter().copied())
+        .sortable();
+    let truth = result.truth.iter().map(|truth| (&truth.rows, true));
+    for (rows, is_truth) in std::iter::once((&result.evaluation.rows, false)).chain(truth) {
+        let here: Vec<&Row> =
+            rows.iter().filter(|row| row.metric == metric && row.k == k && row.estimator != Estimator::Normalized).collect();
+        let mut last = None;
+        for row in here.iter().filter(|row| row.group == "all") {
+            let name = match (&row.propensity, is_truth) {
+                (_, true) => "complete labels",
+                (Some(origin), false) => result.short_name(origin),
+                (None, false) => "observed",
+            };
+            let of = |group: &&str| {
+                let same = |other: &&&Row| other.group == **group && other.propensity == row.propensity && other.model == row.model;
+                let found = here.iter().filter(|other| other.estimator == row.estimator).find(same);
+                found.map_or_else(|| Cell::percent(None), |row| Cell::percent_within(row.value, row.low, row.high))
+            };
+            let class = match (is_truth, last == Some(name)) {
+                (true, _) => "truth",
+                (false, false) => "new",
+                _ => "",
+            };
+            last = Some(name);
+            table.row(class, [Cell::text(name), Cell::text(&*row.model)].into_iter().chain(names.iter().map(of)));
+        }
+    }
+    table
 }

@@ -25,6 +25,7 @@ pub(super) struct VerdictView {
     pub(super) severity: &'static str,
     pub(super) sentences: Vec<String>,
     pub(super) needs: Vec<String>,
+    pub(super) codes: Vec<(String, &'static str)>,
     pub(super) standings: Table,
     pub(super) findings: Vec<FindingView>,
 }
@@ -42,13 +43,15 @@ pub(super) struct FindingView {
 
 impl VerdictView {
     pub(super) fn new(result: &AuditResult) -> VerdictView {
+        let findings = findings(result);
         VerdictView {
+            codes: findings.iter().map(|view| (view.code.clone(), view.severity)).collect(),
             headline: result.verdict.headline.clone(),
             severity: severity(result.verdict.severity),
             sentences: result.verdict.sentences.clone(),
             needs: result.needs.iter().map(|need| need.sentence.clone()).collect(),
             standings: standings(result),
-            findings: findings(result),
+            findings,
         }
     }
 }
@@ -67,7 +70,8 @@ fn standings(result: &AuditResult) -> Table {
     let level = 100.0 * result.level;
     let caption = format!("In percent, with {level:.0} % intervals. Bold: the higher score of each way of scoring.");
     let title = format!("{}@{} under each propensity model", verdict.metric, verdict.k);
-    let mut table = Table::new("standings", title, caption).words(["propensities", "model"]).numbers(["score", "interval", "normalised"]);
+    let mut table =
+        Table::new("standings", title, caption).words(["propensities", "model"]).numbers(["score", "interval", "normalised"]);
     if truth {
         table = table.numbers(["off by"]);
     }
