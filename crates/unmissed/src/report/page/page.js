@@ -2,6 +2,7 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   document.querySelectorAll(".needs-script").forEach((element) => { element.hidden = false; });
+  document.querySelectorAll(".without-script").forEach((element) => { element.hidden = true; });
 
   // Theme: what the system says, until the button is pressed.
   const root = document.documentElement, theme = $("theme");
