@@ -23,6 +23,7 @@
 
 mod bootstrap;
 mod classes;
+mod by_count;
 pub mod compare;
 pub mod compat;
 pub mod controlled;
@@ -54,6 +55,7 @@ mod tally;
 mod tally_file;
 
 pub use conventions::{CONVENTIONS, Convention, Conventions};
+pub use by_count::{HitsByCount, ModelHits};
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use groups::Groups;
 pub use interval::IntervalKind;
