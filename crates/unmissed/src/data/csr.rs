@@ -271,6 +271,11 @@ impl<'a, V: Value> Csr<'a, V> {
         }
     }
 
+    /// Offsets, ids and values, for whoever keeps matrices in another way; what is owned is not copied.
+    pub fn into_arrays(self) -> (Vec<u64>, Vec<u32>, Vec<V>) {
+        (self.offsets.into_owned(), self.ids.into_owned(), self.values.into_owned())
+    }
+
     /// Bytes that the arrays take.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.offsets) + size_of_val(&*self.ids) + size_of_val(&*self.values)

@@ -1,0 +1,174 @@
+//! Evaluation.
+
+use crate::errors::exception;
+use crate::matrix::Sparse;
+use crate::propensities::Given;
+use crate::run::{How, run};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use unmissed::Result;
+use unmissed::data::{Csr, LabelStats};
+use unmissed::evaluate::compat::{self, Library};
+use unmissed::evaluate::{Evaluation, Groups, Rate};
+use unmissed::metrics::{Estimator, weights};
+use unmissed::propensity::Propensities;
+
+/// What to evaluate against, and how. Arrays and names are checked by the library.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Request<'py> {
+    train: Option<Sparse<'py>>,
+    propensities: Vec<Given<'py>>,
+    metrics: Option<Vec<String>>,
+    estimators: Option<Vec<String>>,
+    ks: Vec<usize>,
+    level: f64,
+    interval: String,
+    bootstrap: usize,
+    seed: u64,
+    groups: Option<Grouping>,
+    weights: Option<Weights<'py>>,
+    clip: Option<f64>,
+    rate: Option<Shown<'py>>,
+    shown: Option<Sparse<'py>>,
+}
+
+/// Groups by frequency, or one name for each label.
+#[derive(FromPyObject)]
+enum Grouping {
+    Frequency(String, Vec<f64>),
+    Names(Vec<Option<String>>),
+}
+
+#[derive(FromPyObject)]
+enum Weights<'py> {
+    Scheme(String),
+    Values(PyReadonlyArray1<'py, f64>),
+}
+
+#[derive(FromPyObject)]
+enum Shown<'py> {
+    Fraction(u32, u32),
+    PerLabel(PyReadonlyArray1<'py, f64>),
+}
+
+impl Grouping {
+    fn groups(&self, stats: Option<&LabelStats>) -> Result<Groups> {
+        let needs_train = || {
+            unmissed::Error::value("groups by frequency follow from training counts").hint("pass the training labels as train=")
+        };
+        let (how, cuts) = match self {
+            Grouping::Names(names) => return Groups::from_names(names),
+            Grouping::Frequency(how, cuts) => (how.as_str(), cuts),
+        };
+        let stats = stats.ok_or_else(needs_train)?;
+        match how {
+            "share" if cuts.is_empty() => Groups::by_share(stats, &[0.8, 0.95]),
+            "share" => Groups::by_share(stats, cuts),
+            "counts" => Groups::by_counts(stats, &cuts.iter().map(|cut| *cut as u64).collect::<Vec<_>>()),
+            "deciles" if cuts.is_empty() => Groups::deciles(stats),
+            _ => Err(unmissed::Error::value("unknown kind of groups")
+                .expected("'share', 'share:0.8,0.95', 'counts:100,10', 'deciles', or a name for each label")
+                .found(format!("'{how}'"))),
+        }
+    }
+}
+
+/// Everything about the predictions of one or several models, as JSON.
+#[pyfunction]
+pub(crate) fn evaluate(
+    py: Python<'_>,
+    truth: Sparse<'_>,
+    models: Vec<(String, Sparse<'_>)>,
+    request: Request<'_>,
+    how: How,
+) -> PyResult<String> {
+    let truth = truth.slices()?;
+    let predictions = models.iter().map(|(name, scores)| Ok((name.as_str(), scores.slices()?))).collect::<PyResult<Vec<_>>>()?;
+    let train = request.train.as_ref().map(|train| train.slices()).transpose()?;
+    let shown = request.shown.as_ref().map(|shown| shown.slices()).transpose()?;
+    let mut propensities: Vec<Propensities> = Vec::new();
+    for given in &request.propensities {
+        propensities.push(given.propensities()?.map_err(exception)?);
+    }
+    let (scheme, gains) = match &request.weights {
+        None => (None, None),
+        Some(Weights::Scheme(scheme)) => (Some(scheme.as_str()), None),
+        Some(Weights::Values(array)) => (None, Some(array.as_slice()?.to_vec())),
+    };
+    let rate = match &request.rate {
+        None => None,
+        Some(Shown::Fraction(shown, of)) => Some(Rate::Shown { shown: *shown, of: *of }),
+        Some(Shown::PerLabel(array)) => Some(Rate::PerLabel(array.as_slice()?.to_vec())),
+    };
+    let estimators = request.estimators.as_ref().map(|names| names.iter().map(|name| Estimator::of_name(name)).collect::<Result<Vec<_>>>());
+    let estimators = estimators.transpose().map_err(exception)?;
+    let interval = request.interval.parse().map_err(exception)?;
+    let Request { metrics, ks, level, bootstrap, seed, groups, clip, .. } = &request;
+    let result = run(py, &how, |watch| {
+        let truth = truth.labels()?;
+        let train = train.map(|train| train.labels()).transpose()?;
+        let stats = train.as_ref().map(LabelStats::of);
+        let shown = shown.map(|shown| shown.labels()).transpose()?;
+        let scores = predictions.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
+        let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
+        let mut evaluation = Evaluation::new(&truth, &models)?.ks(ks)?.level(*level)?.interval(interval);
+        evaluation = evaluation.bootstrap(*bootstrap, *seed).progress(watch);
+        evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
+        if let Some(stats) = &stats {
+            evaluation = evaluation.train(stats);
+        }
+        if let Some(metrics) = metrics {
+            evaluation = evaluation.metrics(&metrics.iter().map(String::as_str).collect::<Vec<_>>())?;
+        }
+        if let Some(estimators) = &estimators {
+            evaluation = evaluation.estimators(estimators);
+        }
+        if let Some(groups) = groups {
+            evaluation = evaluation.groups(groups.groups(stats.as_ref())?)?;
+        }
+        if let Some(scheme) = scheme {
+            let stats = stats.as_ref().ok_or_else(|| {
+                unmissed::Error::value("weights follow from training counts").hint("pass the training labels as train=")
+            })?;
+            evaluation = evaluation.weights(scheme, weights::from_spec(scheme, stats)?)?;
+        }
+        if let Some(gains) = gains {
+            evaluation = evaluation.weights("given", gains)?;
+        }
+        if let Some(tau) = clip {
+            evaluation = evaluation.clip(*tau)?;
+        }
+        if let Some(rate) = rate {
+            evaluation = evaluation.rate(rate)?;
+        }
+        if let Some(shown) = &shown {
+            evaluation = evaluation.shown(shown)?;
+        }
+        evaluation.run()
+    })?;
+    json(&result)
+}
+
+/// The numbers of another library at 1, 2, ..., k, by its names.
+#[pyfunction]
+pub(crate) fn compat_values(
+    py: Python<'_>,
+    library: &str,
+    truth: Sparse<'_>,
+    scores: Sparse<'_>,
+    inverse: Option<PyReadonlyArray1<'_, f64>>,
+    k: usize,
+    how: How,
+) -> PyResult<Vec<(&'static str, Vec<f64>)>> {
+    let library = Library::of_name(library).map_err(exception)?;
+    let (truth, scores) = (truth.slices()?, scores.slices()?);
+    let inverse = inverse.as_ref().map(|array| array.as_slice()).transpose()?;
+    let values = run(py, &how, |_| compat::evaluate(library, &truth.labels()?, &scores.scores()?, inverse, k))?;
+    Ok(values.into_iter().map(|function| (function.name, function.values)).collect())
+}
+
+/// Results are small; Python reads them back to the last digit.
+pub(crate) fn json(result: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(result).map_err(|cause| exception(unmissed::Error::value(format!("cannot write the result: {cause}"))))
+}
