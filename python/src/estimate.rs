@@ -110,8 +110,9 @@ pub(crate) fn fit_propensity<'py>(
             (Some((controlled, rates)), None) => direct_estimate(&stats, &controlled, &rates, 0.95)?.evidence(),
             (None, Some(known)) => Evidence::from_propensities(&known, &stats)?,
             _ => {
-                return Err(Error::value("a fit needs evidence of one kind")
-                    .expected("either controlled= with rate=, or propensities="));
+                return Err(
+                    Error::value("a fit needs evidence of one kind").expected("either controlled= with rate=, or propensities=")
+                );
             }
         };
         let fit = fit(&family, &evidence, &options)?;

@@ -3,7 +3,7 @@
 use crate::errors::exception;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
-use crate::run::{How, run};
+use crate::run::{How, run, run_owned};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use unmissed::Result;
@@ -54,9 +54,8 @@ enum Shown<'py> {
 
 impl Grouping {
     fn groups(&self, stats: Option<&LabelStats>) -> Result<Groups> {
-        let needs_train = || {
-            unmissed::Error::value("groups by frequency follow from training counts").hint("pass the training labels as train=")
-        };
+        let needs_train =
+            || unmissed::Error::value("groups by frequency follow from training counts").hint("pass the training labels as train=");
         let (how, cuts) = match self {
             Grouping::Names(names) => return Groups::from_names(names),
             Grouping::Frequency(how, cuts) => (how.as_str(), cuts),
@@ -101,11 +100,12 @@ pub(crate) fn evaluate(
         Some(Shown::Fraction(shown, of)) => Some(Rate::Shown { shown: *shown, of: *of }),
         Some(Shown::PerLabel(array)) => Some(Rate::PerLabel(array.as_slice()?.to_vec())),
     };
-    let estimators = request.estimators.as_ref().map(|names| names.iter().map(|name| Estimator::of_name(name)).collect::<Result<Vec<_>>>());
+    let estimators =
+        request.estimators.as_ref().map(|names| names.iter().map(|name| Estimator::of_name(name)).collect::<Result<Vec<_>>>());
     let estimators = estimators.transpose().map_err(exception)?;
     let interval = request.interval.parse().map_err(exception)?;
     let Request { metrics, ks, level, bootstrap, seed, groups, clip, .. } = &request;
-    let result = run(py, &how, |watch| {
+    let tally = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
         let stats = train.as_ref().map(LabelStats::of);
@@ -145,9 +145,10 @@ pub(crate) fn evaluate(
         if let Some(shown) = &shown {
             evaluation = evaluation.shown(shown)?;
         }
-        evaluation.run()
+        evaluation.tally()
     })?;
-    json(&result)
+    // The bootstrap does not report progress, but owns all that it needs.
+    json(&run_owned(py, &how, move || tally.finish())?)
 }
 
 /// The numbers of another library at 1, 2, ..., k, by its names.

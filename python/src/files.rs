@@ -78,7 +78,9 @@ pub(crate) fn write(
             }
             (None, Some(scores)) if features.is_none() => Content::Scores(scores.scores()?.into_owned()),
             _ => {
-                return Err(unmissed::Error::value("nothing that a file can hold").expected("labels, with or without features, or scores"));
+                return Err(
+                    unmissed::Error::value("nothing that a file can hold").expected("labels, with or without features, or scores")
+                );
             }
         };
         formats::write(&content, &path, format)

@@ -47,7 +47,8 @@ impl Given<'_> {
         if let Some(codes) = sources {
             let named = |code: &u8| SOURCES.get(usize::from(*code)).copied();
             let sources = codes.iter().map(named).collect::<Option<Vec<Source>>>();
-            made = made.with_sources(sources.ok_or_else(|| Error::value("unknown source of a propensity").expected("0, 1 or 2"))?)?;
+            made =
+                made.with_sources(sources.ok_or_else(|| Error::value("unknown source of a propensity").expected("0, 1 or 2"))?)?;
         }
         if let Some((low, high)) = ends {
             let interval = |(low, high): (&f64, &f64)| (!low.is_nan()).then_some(Interval { low: *low, high: *high });
@@ -71,7 +72,8 @@ pub(crate) fn arrays<'py>(py: Python<'py>, made: &Propensities) -> PyResult<Boun
     dict.set_item("values", made.values().to_vec().into_pyarray(py))?;
     dict.set_item("sources", made.sources().iter().map(code).collect::<Vec<u8>>().into_pyarray(py))?;
     if labels.clone().any(|label| interval(label).is_some()) {
-        let end = |pick: fn(Interval) -> f64| labels.clone().map(|label| interval(label).map_or(f64::NAN, pick)).collect::<Vec<f64>>();
+        let end =
+            |pick: fn(Interval) -> f64| labels.clone().map(|label| interval(label).map_or(f64::NAN, pick)).collect::<Vec<f64>>();
         dict.set_item("low", end(|interval| interval.low).into_pyarray(py))?;
         dict.set_item("high", end(|interval| interval.high).into_pyarray(py))?;
     }

@@ -145,7 +145,7 @@ def evaluate(
     >>> report.value("precision", 1)
     0.5
     >>> round(report.value("precision", 1, "unbiased"), 4)
-    0.6273
+    0.6252
     """
     named = _models(y_pred)
     columns = n_labels
@@ -162,6 +162,10 @@ def evaluate(
         truth, training = truth._replace(columns=columns), training and training._replace(columns=columns)
         models = [(name, one._replace(columns=columns)) for name, one in models]
     asked = [as_propensities(one, train, columns, threads) for one in _several(propensity)]
+    origins = [one.origin for one in asked]
+    twice = next((origin for origin in origins if origins.count(origin) > 1), None)
+    if twice is not None:
+        raise ValueError(f"two propensity models are called '{twice}': give each a name with um.Propensities(values, origin=...)")
     request = {
         "train": training,
         "propensities": [one._arrays() for one in asked],
@@ -183,7 +187,7 @@ def evaluate(
 
 
 def _lengths(k: Any) -> list[int]:
-    ks = [k] if np.isscalar(k) else list(k)
+    ks: list[Any] = [k] if np.isscalar(k) else list(k)
     wrong = [one for one in ks if isinstance(one, bool) or not isinstance(one, (int, np.integer)) or one < 1]
     if wrong:
         raise ValueError(f"k is out of range: expected whole numbers of at least 1, found {wrong[0]!r}")

@@ -179,7 +179,7 @@ def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None,
     >>> import unmissed as um
     >>> p = um.propensities([[0, 1], [0], [0], [0]], "jpv:a=0.5,b=0.4")
     >>> p.values.round(3).tolist()
-    [0.816, 0.721]
+    [0.821, 0.721]
     """
     if train is None and model.startswith("table:"):
         return _made(_core.table_propensities(model.removeprefix("table:"), n_labels))
@@ -243,7 +243,8 @@ def fit_propensity(
     rate : float, str, (r, m) or array-like, optional
         The rate at which labels were shown in it: ``"16/300"``, or one number for each label.
     propensities : Propensities or array-like, optional
-        Known propensities to fit to, instead of a controlled set.
+        Known propensities to fit to, instead of a controlled set. Values that a curve stood in for (see ``sources``) are no
+        evidence and are left out.
     loss : {"squared", "log", "negative-binomial"}, default "squared"
         What to minimise: squared differences of inverse propensities (the usual choice), of their logarithms, or the negative
         log-likelihood of what was counted in the controlled set.
@@ -263,7 +264,7 @@ def fit_propensity(
     --------
     >>> import unmissed as um
     >>> train = [[label for label in range(20) if row % (label + 1) == 0] for row in range(400)]
-    >>> known = um.propensities(train, "power:beta=2,gamma=0.25")
+    >>> known = um.Propensities(um.propensities(train, "power:beta=2,gamma=0.25").values)
     >>> fitted = um.fit_propensity("power", train=train, propensities=known)
     >>> round(fitted.fit["mse"], 6)
     0.0

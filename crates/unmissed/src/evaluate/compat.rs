@@ -126,12 +126,8 @@ pub fn evaluate(
 }
 
 /// Names of what is scored by inverse propensities: divided by the best, and as it is.
-const SCORED: [(&str, &str); 4] = [
-    ("psprecision", "psprecision_raw"),
-    ("psrecall", "psrecall_raw"),
-    ("psndcg", "psndcg_raw"),
-    ("psdcg", "psdcg_raw"),
-];
+const SCORED: [(&str, &str); 4] =
+    [("psprecision", "psprecision_raw"), ("psrecall", "psrecall_raw"), ("psndcg", "psndcg_raw"), ("psdcg", "psdcg_raw")];
 
 /// Sums over rows at each k; `scored` and `best` are in the order of [`SCORED`].
 struct Sums {
