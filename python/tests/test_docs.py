@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -39,3 +40,14 @@ def test_types(what):
 
 def test_the_package_says_that_it_is_typed():
     assert (pathlib.Path(um.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize("page", ["coming_from.md", "python.md"])
+def test_code_on_pages_runs(page, tmp_path, monkeypatch):
+    """All blocks of a page, one after the other."""
+    pytest.importorskip("sklearn")
+    text = (ROOT / "docs" / page).read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    exec("\n".join(blocks), {})

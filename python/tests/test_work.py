@@ -42,7 +42,7 @@ LONG = """
     ids = rng.integers(0, width, (n, stored), dtype=np.int32) + np.arange(stored, dtype=np.int32) * width
     scores = sp.csr_matrix((rng.random(n * stored, np.float32), ids.ravel(), np.arange(0, n * stored + 1, stored)), shape=(n, m))
     truth = sp.csr_matrix((np.ones(n * 5, np.float32), ids[:, ::10].ravel(), np.arange(0, n * 5 + 1, 5)), shape=(n, m))
-    train = truth
+    models = [um.Propensities(np.full(m, i / 9), origin=str(i)) for i in range(1, 9)]
 """
 
 
@@ -75,8 +75,8 @@ def interrupted(work, after):
     "after, work",
     [
         # In the pass over the rows, and in the bootstrap after it.
-        (0.5, "um.evaluate(truth, scores, propensity=[np.full(m, 0.5)], metrics=['recall'], k=range(1, 51), threads=1)"),
-        (4.0, "um.evaluate(truth, scores, metrics=['macro-f'], bootstrap=20000, k=1, threads=1)"),
+        (0.5, "um.evaluate(truth, scores, propensity=models, metrics=['recall'], k=range(1, 51), threads=1)"),
+        (3.0, "um.evaluate(truth[:20_000], scores[:20_000], metrics=['macro-f'], bootstrap=50_000, k=1, threads=1)"),
         (0.5, "um.datasets.balls(train_rows=20_000_000, labels=200, threads=1)"),
     ],
 )
