@@ -58,6 +58,24 @@ pub(crate) fn model_propensities<'py>(py: Python<'py>, spec: &str, train: Sparse
     found(py, &made, counts, None)
 }
 
+/// The same from the number of rows and the training positives of each label.
+#[pyfunction]
+pub(crate) fn count_propensities<'py>(
+    py: Python<'py>,
+    spec: &str,
+    rows: u64,
+    counts: PyReadonlyArray1<'_, u64>,
+    how: How,
+) -> PyResult<Bound<'py, PyDict>> {
+    let parsed = models::parse(spec).map_err(exception)?;
+    let counts = counts.as_slice()?.to_vec();
+    let (made, counts) = run_owned(py, &how, move || {
+        let made = parsed.propensities(&LabelStats::from_counts(rows, &counts)?)?;
+        Ok((made, counts))
+    })?;
+    found(py, &made, counts, None)
+}
+
 /// Propensities of a table, which needs no training labels.
 #[pyfunction]
 pub(crate) fn table_propensities<'py>(py: Python<'py>, path: PathBuf, labels: Option<u64>) -> PyResult<Bound<'py, PyDict>> {

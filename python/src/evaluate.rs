@@ -1,5 +1,6 @@
 //! Evaluation.
 
+use crate::choices::{Grouping, Shown, Weights};
 use crate::errors::exception;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
@@ -8,9 +9,9 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use unmissed::Result;
 use unmissed::data::{Csr, LabelStats};
+use unmissed::evaluate::Evaluation;
 use unmissed::evaluate::compat::{self, Library};
-use unmissed::evaluate::{Evaluation, Groups, Rate};
-use unmissed::metrics::{Estimator, weights};
+use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
 
 /// What to evaluate against, and how. Arrays and names are checked by the library.
@@ -33,46 +34,6 @@ pub(crate) struct Request<'py> {
     shown: Option<Sparse<'py>>,
 }
 
-/// Groups by frequency, or one name for each label.
-#[derive(FromPyObject)]
-enum Grouping {
-    Frequency(String, Vec<f64>),
-    Names(Vec<Option<String>>),
-}
-
-#[derive(FromPyObject)]
-enum Weights<'py> {
-    Scheme(String),
-    Values(PyReadonlyArray1<'py, f64>),
-}
-
-#[derive(FromPyObject)]
-enum Shown<'py> {
-    Fraction(u32, u32),
-    PerLabel(PyReadonlyArray1<'py, f64>),
-}
-
-impl Grouping {
-    fn groups(&self, stats: Option<&LabelStats>) -> Result<Groups> {
-        let needs_train =
-            || unmissed::Error::value("groups by frequency follow from training counts").hint("pass the training labels as train=");
-        let (how, cuts) = match self {
-            Grouping::Names(names) => return Groups::from_names(names),
-            Grouping::Frequency(how, cuts) => (how.as_str(), cuts),
-        };
-        let stats = stats.ok_or_else(needs_train)?;
-        match how {
-            "share" if cuts.is_empty() => Groups::by_share(stats, &[0.8, 0.95]),
-            "share" => Groups::by_share(stats, cuts),
-            "counts" => Groups::by_counts(stats, &cuts.iter().map(|cut| *cut as u64).collect::<Vec<_>>()),
-            "deciles" if cuts.is_empty() => Groups::deciles(stats),
-            _ => Err(unmissed::Error::value("unknown kind of groups")
-                .expected("'share', 'share:0.8,0.95', 'counts:100,10', 'deciles', or a name for each label")
-                .found(format!("'{how}'"))),
-        }
-    }
-}
-
 /// Everything about the predictions of one or several models, as JSON.
 #[pyfunction]
 pub(crate) fn evaluate(
@@ -90,16 +51,8 @@ pub(crate) fn evaluate(
     for given in &request.propensities {
         propensities.push(given.propensities()?.map_err(exception)?);
     }
-    let (scheme, gains) = match &request.weights {
-        None => (None, None),
-        Some(Weights::Scheme(scheme)) => (Some(scheme.as_str()), None),
-        Some(Weights::Values(array)) => (None, Some(array.as_slice()?.to_vec())),
-    };
-    let rate = match &request.rate {
-        None => None,
-        Some(Shown::Fraction(shown, of)) => Some(Rate::Shown { shown: *shown, of: *of }),
-        Some(Shown::PerLabel(array)) => Some(Rate::PerLabel(array.as_slice()?.to_vec())),
-    };
+    let gains = request.weights.as_ref().map(Weights::gains).transpose()?;
+    let rate = request.rate.as_ref().map(Shown::rate).transpose()?;
     let estimators =
         request.estimators.as_ref().map(|names| names.iter().map(|name| Estimator::of_name(name)).collect::<Result<Vec<_>>>());
     let estimators = estimators.transpose().map_err(exception)?;
@@ -127,14 +80,9 @@ pub(crate) fn evaluate(
         if let Some(groups) = groups {
             evaluation = evaluation.groups(groups.groups(stats.as_ref())?)?;
         }
-        if let Some(scheme) = scheme {
-            let stats = stats.as_ref().ok_or_else(|| {
-                unmissed::Error::value("weights follow from training counts").hint("pass the training labels as train=")
-            })?;
-            evaluation = evaluation.weights(scheme, weights::from_spec(scheme, stats)?)?;
-        }
         if let Some(gains) = gains {
-            evaluation = evaluation.weights("given", gains)?;
+            let (name, weights) = gains.of(stats.as_ref())?;
+            evaluation = evaluation.weights(name, weights)?;
         }
         if let Some(tau) = clip {
             evaluation = evaluation.clip(*tau)?;

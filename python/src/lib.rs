@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+mod choices;
 mod errors;
 mod estimate;
 mod evaluate;
@@ -21,8 +22,8 @@ mod _core {
     use crate::errors::FormatError;
     #[pymodule_export]
     use crate::estimate::{
-        estimate_direct, estimate_hierarchy, estimate_relation, estimate_shrunken, estimate_timelapse, fit_propensity,
-        model_propensities, table_propensities, write_propensities,
+        count_propensities, estimate_direct, estimate_hierarchy, estimate_relation, estimate_shrunken, estimate_timelapse,
+        fit_propensity, model_propensities, table_propensities, write_propensities,
     };
     #[pymodule_export]
     use crate::evaluate::{compat_values, evaluate};

@@ -189,6 +189,13 @@ def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None,
         return _made(_core.model_propensities(model, _inputs.labels(train, "train", n_labels), how))
 
 
+def propensities_of_counts(model: str, rows: int, counts: Any) -> Propensities:
+    """Propensities of a model from the training counts of labels."""
+    numbers = np.require(np.asarray(counts), np.uint64, ["C", "A"])
+    with working(progress=False) as how:
+        return _made(_core.count_propensities(model, rows, numbers, how))
+
+
 def as_propensities(value: Any, train: Any, columns: int | None, threads: int | None = None) -> Propensities:
     """Propensities from a spec string, an object, or plain values."""
     if isinstance(value, Propensities):
