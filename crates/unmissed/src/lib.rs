@@ -6,11 +6,14 @@
 pub mod data;
 pub mod error;
 pub mod evaluate;
+pub mod losses;
 pub mod metrics;
+pub mod predict;
 pub mod progress;
 pub mod propensity;
 pub mod report;
 pub mod rng;
 pub mod spec;
+pub mod train;
 
 pub use error::{Error, Result};

@@ -29,6 +29,12 @@ pub enum Purpose {
     FitStarts = 8,
     /// Weights of rows in bootstrap replicates, by row.
     Bootstrap = 9,
+    /// Where the weights of a model start, by label.
+    Weights = 10,
+    /// Rows into batches (stream 2^64 - 1), batches into the order of an epoch (by epoch).
+    Batches = 11,
+    /// Which rows are held out from training, by row.
+    HeldOut = 12,
 }
 
 /// The stream for `index` under `purpose`.

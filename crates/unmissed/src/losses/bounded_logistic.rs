@@ -1,0 +1,46 @@
+//! `bounded-logistic`: the log loss with observed labels weighted by `2/p - 1`.
+//!
+//! `(2/p - 1) y l(1, z) + (1 - y) l(0, z)` with l the log loss: up to a constant an upper bound of the unbiased 0-1 loss. Convex
+//! and not below 0, at the price of a bias.
+//!
+//! # Assumes
+//! Label-wise propensities. `p = 1` gives `logistic`.
+//!
+//! # Reference
+//! Schultheis et al., KDD 2022 (after Natarajan et al. 2017). With p = 1/2 at z = 0: 3 ln 2, slope -3/2.
+//!
+//! ```
+//! let point = unmissed::losses::find("bounded-logistic")?.at(0.0, true, 0.5);
+//! assert_eq!((point.value, point.gradient), (3.0 * 2f64.ln(), -1.5));
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+
+use super::{Loss, Nature, Point, logistic};
+use crate::spec::Named;
+
+/// See the module's page.
+pub(super) struct BoundedLogistic;
+
+impl Named for BoundedLogistic {
+    fn name(&self) -> &'static str {
+        "bounded-logistic"
+    }
+    fn summary(&self) -> &'static str {
+        "log loss with observed labels weighted by 2/p - 1: bounded, but biased"
+    }
+}
+
+impl Loss for BoundedLogistic {
+    fn nature(&self) -> Nature {
+        Nature { convex: true, bounded: true, corrects: true }
+    }
+    fn at(&self, z: f64, observed: bool, p: f64) -> Point {
+        if observed { logistic::at(z, 1.0).times(2.0 / p - 1.0) } else { logistic::at(z, 0.0) }
+    }
+    fn gradients(&self, logits: &mut [f32], p: &[f32]) {
+        logistic::gradients(logits, p);
+    }
+    fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
+        logistic::terms(logits, p, gradients, curvatures, values);
+    }
+}

@@ -1,0 +1,73 @@
+//! `logistic`: the log loss, which takes what is observed for the truth.
+//!
+//! `l(y, z) = ln(1 + e^z) - y z`, y 1 when the label was observed and else 0. Convex, not below 0.
+//!
+//! # Assumes
+//! Nothing is missing: otherwise the minimiser is the probability to be observed, `p eta`, not the probability `eta` to be
+//! relevant (dividing predictions by p corrects that).
+//!
+//! # Reference
+//! At z = 0 the value is ln 2 and the slope 1/2 - y.
+//!
+//! ```
+//! let point = unmissed::losses::find("logistic")?.at(0.0, true, 1.0);
+//! assert_eq!((point.value, point.gradient, point.curvature), (2f64.ln(), -0.5, 0.25));
+//! # Ok::<(), unmissed::Error>(())
+//! ```
+
+use super::vector::{collect, replace, sigmoid, softplus};
+use super::{Loss, Nature, Point};
+use crate::spec::Named;
+
+/// See the module's page.
+pub(super) struct Logistic;
+
+impl Named for Logistic {
+    fn name(&self) -> &'static str {
+        "logistic"
+    }
+    fn summary(&self) -> &'static str {
+        "log loss, as if nothing were missing"
+    }
+}
+
+impl Loss for Logistic {
+    fn nature(&self) -> Nature {
+        Nature { convex: true, bounded: true, corrects: false }
+    }
+    fn at(&self, z: f64, observed: bool, _p: f64) -> Point {
+        at(z, if observed { 1.0 } else { 0.0 })
+    }
+    fn gradients(&self, logits: &mut [f32], p: &[f32]) {
+        gradients(logits, p);
+    }
+    fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
+        terms(logits, p, gradients, curvatures, values);
+    }
+}
+
+/// `ln(1 + e^z) - y z` for any y, also one above 1.
+pub(super) fn at(z: f64, y: f64) -> Point {
+    let s = probability(z);
+    // The two forms are equal; each is exact where its terms do not cancel.
+    let value = if z > 0.0 { (1.0 - y) * z + (-z).exp().ln_1p() } else { z.exp().ln_1p() - y * z };
+    Point { value, gradient: s - y, curvature: s * probability(-z) }
+}
+
+/// The sigmoid of `z`.
+pub(super) fn probability(z: f64) -> f64 {
+    if z >= 0.0 { 1.0 / (1.0 + (-z).exp()) } else { z.exp() / (1.0 + z.exp()) }
+}
+
+/// Sweep over unobserved pairs: see [`Loss::gradients`].
+pub(super) fn gradients(logits: &mut [f32], p: &[f32]) {
+    replace(logits, p, |z, _| sigmoid(z));
+}
+
+/// Sweep over unobserved pairs: see [`Loss::terms`].
+pub(super) fn terms(logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
+    collect(logits, p, gradients, curvatures, values, |z, _| {
+        let s = sigmoid(z);
+        (softplus(z), s, s * sigmoid(-z))
+    });
+}

@@ -1,0 +1,95 @@
+//! Losses: what training makes small, by label, on the logit `z` of a row, given whether the label was observed on it and its
+//! propensity `p`.
+//!
+//! A loss is an entry of [`LOSSES`], one file each. [`Loss::at`] is the definition, in double precision: value, gradient and
+//! curvature in `z`. Nearly all (row, label) pairs are unobserved, so a loss also has sweeps over many logits of unobserved
+//! pairs in single precision, which the compiler turns into vector code ([`Loss::gradients`], [`Loss::terms`]); tests hold the
+//! two together. A weight for each label (re-balancing) multiplies any of them, in the trainer.
+//!
+//! Adding a loss is one new file and one line in the list.
+
+mod bounded_logistic;
+mod bounded_squared_hinge;
+mod logistic;
+mod plugin_logistic;
+mod squared_hinge;
+mod unbiased_logistic;
+mod unbiased_squared_hinge;
+mod vector;
+
+use crate::error::Result;
+use crate::spec::{self, Named};
+
+/// All losses.
+pub static LOSSES: &[&dyn Loss] = &[
+    &logistic::Logistic,
+    &unbiased_logistic::UnbiasedLogistic,
+    &bounded_logistic::BoundedLogistic,
+    &plugin_logistic::PluginLogistic,
+    &squared_hinge::SquaredHinge,
+    &unbiased_squared_hinge::UnbiasedSquaredHinge,
+    &bounded_squared_hinge::BoundedSquaredHinge,
+];
+
+/// A loss at one logit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Its value.
+    pub value: f64,
+    /// Its first derivative in the logit.
+    pub gradient: f64,
+    /// Its second derivative in the logit (where it jumps, that of the right side).
+    pub curvature: f64,
+}
+
+impl Point {
+    /// The point of the loss times `factor`.
+    pub fn times(self, factor: f64) -> Point {
+        Point { value: factor * self.value, gradient: factor * self.gradient, curvature: factor * self.curvature }
+    }
+
+    /// The point of the sum of two losses.
+    pub fn plus(self, other: Point) -> Point {
+        Point {
+            value: self.value + other.value,
+            gradient: self.gradient + other.gradient,
+            curvature: self.curvature + other.curvature,
+        }
+    }
+}
+
+/// What a loss is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nature {
+    /// Whether it is convex in the logit, so that training has one optimum.
+    pub convex: bool,
+    /// Whether it has a lower bound on every sample; without one, training needs decay or an early end.
+    pub bounded: bool,
+    /// Whether it makes use of propensities.
+    pub corrects: bool,
+}
+
+/// Something to make small. See the module's page.
+pub trait Loss: Named + Sync {
+    /// What it is like.
+    fn nature(&self) -> Nature;
+    /// Value, gradient and curvature at logit `z`.
+    fn at(&self, z: f64, observed: bool, p: f64) -> Point;
+    /// Replaces logits of unobserved pairs by gradients. `p` has a number for each of a block's labels, `logits` those of one
+    /// row after the other.
+    fn gradients(&self, logits: &mut [f32], p: &[f32]);
+    /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels.
+    fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]);
+}
+
+/// The loss called `name`.
+///
+/// ```
+/// let loss = unmissed::losses::find("unbiased-logistic")?;
+/// assert!(loss.nature().convex && !loss.nature().bounded);
+/// assert!(unmissed::losses::find("logistik").is_err());
+/// # Ok::<(), unmissed::Error>(())
+/// ```
+pub fn find(name: &str) -> Result<&'static dyn Loss> {
+    spec::find(LOSSES, "loss", name)
+}

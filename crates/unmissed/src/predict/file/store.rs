@@ -1,0 +1,259 @@
+//! The finished blocks of a training run that is not finished yet.
+//!
+//! A run that writes `MODEL` keeps a folder `MODEL.partial` with a manifest (what is being trained, on which data) and a file for
+//! each finished block, which appears whole or not at all. A run that was interrupted, in whatever way, goes on from them;
+//! [`BlockStore::finish`] puts them together into the model, gives it its name in one step and removes the folder. So at any
+//! time there is the old model, the new model, or what is needed to get on with it.
+
+use super::About;
+use super::block::{Stored, find};
+use super::container::{Container, Seal, Tensor, contradiction, put_header};
+use super::model::{Description, FORMAT};
+use crate::data::{Output, Source};
+use crate::error::{Error, Result};
+use crate::predict::model::check_prune;
+use crate::predict::{Block, Normalize};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What the metadata of a finished block call the format.
+const PART: &str = "unmissed-part";
+const MANIFEST: &str = "manifest.json";
+const LOCK: &str = "lock";
+
+/// What a run trains, and on what: two runs can share blocks when these agree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Rows of the data.
+    pub rows: u64,
+    /// Number of features.
+    pub features: usize,
+    /// Number of labels.
+    pub labels: usize,
+    /// The data, by [`fingerprint`](super::fingerprint).
+    pub data: String,
+    /// How rows are scaled.
+    pub normalize: Normalize,
+    /// Labels of a block; the last one may have fewer.
+    pub width: usize,
+    /// Weights of at most this size are dropped.
+    pub prune: Option<f32>,
+    /// All settings that the weights depend on.
+    pub settings: Value,
+}
+
+impl Manifest {
+    /// The labels of each block.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = Range<u32>> + '_ {
+        let width = self.width.max(1);
+        (0..self.labels.div_ceil(width)).map(move |block| (block * width) as u32..self.labels.min((block + 1) * width) as u32)
+    }
+}
+
+/// The JSON text of a finished block.
+#[derive(Serialize, Deserialize)]
+struct Part {
+    first: u32,
+    note: Value,
+}
+
+/// A folder of finished blocks. See the module's page.
+///
+/// ```
+/// use serde_json::json;
+/// use unmissed::predict::{About, Block, BlockStore, Normalize, file, file::Manifest};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model");
+/// let manifest = Manifest {
+///     rows: 9, features: 1, labels: 3, data: "0af1".into(), normalize: Normalize::None, width: 2, prune: None,
+///     settings: json!({"seed": 7}),
+/// };
+/// let store = BlockStore::create(&path, manifest.clone())?;
+/// store.put(&Block { first: 2, bias: vec![0.0], weights: vec![3.0] }, json!({"epochs": 4}))?;
+/// drop(store); // The run ends here, and the next one has a block to go.
+/// let store = BlockStore::resume(&path, manifest)?;
+/// assert_eq!(store.missing()?, [0..2]);
+/// store.put(&Block { first: 0, bias: vec![0.0, 0.5], weights: vec![1.0, 2.0] }, json!({"epochs": 5}))?;
+/// assert_eq!(store.notes()?, [json!({"epochs": 5}), json!({"epochs": 4})]);
+/// store.finish(&About::new("logistic", 7))?;
+/// assert_eq!(file::read(&path, true)?.0.weight(0, 2), 3.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct BlockStore {
+    model: PathBuf,
+    folder: PathBuf,
+    manifest: Manifest,
+    /// Held until the store is dropped: no second run writes into the folder.
+    _lock: File,
+}
+
+impl BlockStore {
+    /// Where the finished blocks of a model are kept.
+    pub fn folder(model: impl AsRef<Path>) -> PathBuf {
+        let mut name = model.as_ref().as_os_str().to_owned();
+        name.push(".partial");
+        name.into()
+    }
+
+    /// Starts a new run. Finished blocks of another one are not thrown away: that is for the user to decide.
+    pub fn create(model: impl AsRef<Path>, manifest: Manifest) -> Result<BlockStore> {
+        let store = BlockStore::open(model.as_ref(), manifest)?;
+        if store.parts().any(|path| path.exists()) {
+            return Err(Error::value("an unfinished run left blocks here")
+                .in_file(&store.folder)
+                .hint("go on with it (--resume), or remove the folder"));
+        }
+        store.write_manifest()?;
+        Ok(store)
+    }
+
+    /// Goes on with a run that was interrupted, or starts one when there is none. Settings and data must be the same.
+    pub fn resume(model: impl AsRef<Path>, manifest: Manifest) -> Result<BlockStore> {
+        let store = BlockStore::open(model.as_ref(), manifest)?;
+        let path = store.folder.join(MANIFEST);
+        let Ok(bytes) = fs::read(&path) else {
+            store.write_manifest()?;
+            return Ok(store);
+        };
+        let found: Value = serde_json::from_slice(&bytes)
+            .map_err(|cause| Error::format(format!("cannot read what the unfinished run did ({cause})")).in_file(&path))?;
+        let mut differences = Vec::new();
+        compare("", &found, &store.manifest_json()?, &mut differences);
+        match differences.first() {
+            None => Ok(store),
+            Some((key, before, now)) => Err(Error::value(format!("the unfinished run is another one: '{key}' differs"))
+                .expected(before.clone())
+                .found(now.clone())
+                .in_file(&store.folder)
+                .hint("resume with the settings and data of that run, or remove the folder to start anew")),
+        }
+    }
+
+    fn open(model: &Path, manifest: Manifest) -> Result<BlockStore> {
+        if manifest.width == 0 || u32::try_from(manifest.labels).is_err() {
+            return Err(Error::value("blocks cannot be numbered").expected("blocks of at least 1 label, labels of 32 bits"));
+        }
+        manifest.prune.map_or(Ok(()), check_prune)?;
+        if model.is_dir() {
+            return Err(Error::value("is a directory").expected("the name of a file to write").in_file(model));
+        }
+        let folder = BlockStore::folder(model);
+        fs::create_dir_all(&folder).map_err(|cause| Error::io("cannot make the folder", &folder, cause))?;
+        let path = folder.join(LOCK);
+        let lock = File::options().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(|cause| Error::io("cannot create", &path, cause))?;
+        if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(Error::value("another run is at work on this model")
+                .in_file(&folder)
+                .hint("wait for it, or write elsewhere"));
+        }
+        Ok(BlockStore { model: model.to_path_buf(), folder, manifest, _lock: lock })
+    }
+
+    fn manifest_json(&self) -> Result<Value> {
+        serde_json::to_value(&self.manifest).map_err(|cause| Error::value(format!("cannot write the settings ({cause})")))
+    }
+
+    fn write_manifest(&self) -> Result<()> {
+        let mut output = Output::create(self.folder.join(MANIFEST))?;
+        output.put(format!("{:#}\n", self.manifest_json()?).as_bytes())?;
+        output.finish()
+    }
+
+    /// What is trained.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn part(&self, first: u32) -> PathBuf {
+        self.folder.join(format!("{first:010}.block"))
+    }
+
+    fn parts(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        self.manifest.blocks().map(|labels| self.part(labels.start))
+    }
+
+    /// The labels of the blocks that are still to be trained. A file that is broken counts as not there.
+    pub fn missing(&self) -> Result<Vec<Range<u32>>> {
+        let blocks: Vec<Range<u32>> = self.manifest.blocks().collect();
+        Ok(blocks.into_par_iter().filter(|labels| self.with_part(labels, |_, _| Ok(())).is_err()).collect())
+    }
+
+    /// Keeps a finished block, with a note about it. Blocks may come in any order and from any thread.
+    pub fn put(&self, block: &Block, note: Value) -> Result<()> {
+        let labels = block.first..block.first.saturating_add(block.width() as u32);
+        if !self.manifest.blocks().any(|range| range == labels) {
+            return Err(Error::value("the block is none of the run's").found(format!("labels {labels:?}")));
+        }
+        block.check(self.manifest.features)?;
+        let stored = Stored::of_block(block, self.manifest.features, self.manifest.prune);
+        let tensors = stored.tensors(self.manifest.features);
+        let part = serde_json::to_string(&Part { first: block.first, note });
+        let part = part.map_err(|cause| Error::value(format!("cannot write the note ({cause})")))?;
+        let mut output = Output::create(self.part(block.first))?;
+        put_header(&mut output, PART, &part, &tensors.iter().map(Tensor::seal).collect::<Vec<_>>())?;
+        for tensor in &tensors {
+            output.put(&tensor.bytes)?;
+        }
+        output.finish()
+    }
+
+    /// The notes of all blocks, by label; all must be there.
+    pub fn notes(&self) -> Result<Vec<Value>> {
+        self.manifest.blocks().map(|labels| self.with_part(&labels, |part, _| Ok(part.note))).collect()
+    }
+
+    /// Shows a finished block that was checked.
+    fn with_part<T>(&self, labels: &Range<u32>, show: impl FnOnce(Part, &Container<'_>) -> Result<T>) -> Result<T> {
+        let path = self.part(labels.start);
+        let bytes = Source::open(&path, true)?.into_bytes()?;
+        let checked = || {
+            let container = Container::open(bytes.as_ref(), PART)?;
+            let part: Part = container.about()?;
+            let (found, tensors) = find(&container, 0, labels.start, self.manifest.features)?;
+            if part.first != labels.start || found.bias.len() != labels.len() || tensors != container.seals.len() {
+                return Err(contradiction("its labels"));
+            }
+            show(part, &container)
+        };
+        checked().map_err(|error| error.in_file(&path))
+    }
+
+    /// Makes the model out of the blocks, which must all be there, and removes the folder. One block at a time is in memory.
+    pub fn finish(self, about: &About) -> Result<()> {
+        let Manifest { features, labels, normalize, .. } = self.manifest;
+        let description = Description { features, labels, normalize, about: about.clone() };
+        let json = description.to_json()?;
+        let mut seals: Vec<Seal> = description.counts().iter().map(Tensor::seal).collect();
+        for labels in self.manifest.blocks() {
+            seals.extend(self.with_part(&labels, |_, container| Ok(container.seals.clone()))?);
+        }
+        let mut output = Output::create(&self.model)?;
+        put_header(&mut output, FORMAT, &json, &seals)?;
+        if let Some(counts) = description.counts() {
+            output.put(&counts.bytes)?;
+        }
+        for labels in self.manifest.blocks() {
+            self.with_part(&labels, |_, container| container.tensors.iter().try_for_each(|bytes| output.put(bytes)))?;
+        }
+        output.finish()?;
+        fs::remove_dir_all(&self.folder).map_err(|cause| Error::io("cannot remove the folder", &self.folder, cause))
+    }
+}
+
+/// Where two JSON values differ, deepest first, and what each has there.
+fn compare(key: &str, before: &Value, now: &Value, differences: &mut Vec<(String, String, String)>) {
+    if let (Value::Object(before), Value::Object(now)) = (before, now) {
+        let names: std::collections::BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+        for name in names {
+            let path = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            compare(&path, before.get(name).unwrap_or(&Value::Null), now.get(name).unwrap_or(&Value::Null), differences);
+        }
+    } else if before != now {
+        differences.push((key.to_owned(), before.to_string(), now.to_string()));
+    }
+}

@@ -1,0 +1,19 @@
+//! From features to ranked labels: [`Model`], one linear scorer for each label.
+//!
+//! Training writes models, prediction reads them. Training hands the weights over in [`Block`]s of neighbouring labels;
+//! [`Model::predict`] ranks the labels of rows, [`Model::logits`] gives all scores, and [`file`] keeps models in files.
+
+mod batch;
+mod builder;
+pub mod file;
+mod kernel;
+mod model;
+mod options;
+mod panel;
+mod scores;
+mod top;
+
+pub use file::{About, BlockStore};
+pub use model::{Block, Model, Normalize};
+pub use options::PredictOptions;
+pub use scores::sigmoid;

@@ -1,0 +1,122 @@
+//! What a prediction shall be.
+
+use super::Model;
+use super::scores::sigmoid;
+use crate::error::{Error, Result, digits};
+use crate::progress::{Progress, Silent};
+use crate::propensity::Propensities;
+
+/// How labels are scored and how many are given.
+///
+/// With the logit `z_j` of label j, its probability is `P_j = sigmoid(z_j)`, or `sigmoid(z_j) / p_j` with propensities; its
+/// score is `P_j`, times `w_j` with weights. The k labels with the highest scores are given, of those whose `P_j` reaches
+/// the threshold when there is one; equal scores go by the smaller label. `sigmoid(z_j) / p_j` is the correction for a
+/// model that was trained on observed labels, whose `sigmoid(z_j)` estimates the probability that the label is observed. It
+/// is not clipped: above 1 the model or the propensities are off, and clipping would only mix up the ranks.
+#[derive(Clone, Copy)]
+pub struct PredictOptions<'a> {
+    /// How many labels a row gets at most.
+    pub k: usize,
+    /// Scores are logits instead of probabilities.
+    pub logits: bool,
+    /// Divides probabilities by these.
+    pub propensity: Option<&'a Propensities>,
+    /// Multiplies scores by these, one for each label.
+    pub weights: Option<&'a [f64]>,
+    /// Labels with a lower probability are left out.
+    pub threshold: Option<f64>,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+}
+
+impl Default for PredictOptions<'_> {
+    /// The five most probable labels.
+    fn default() -> Self {
+        PredictOptions { k: 5, logits: false, propensity: None, weights: None, threshold: None, progress: &Silent }
+    }
+}
+
+/// Checked options for one model.
+pub(super) struct Ranking {
+    pub(super) k: usize,
+    logits: bool,
+    /// What probabilities are multiplied with, when anything is asked for.
+    inverse: Option<Vec<f64>>,
+    /// What scores are multiplied with on top.
+    weights: Option<Vec<f64>>,
+    threshold: f64,
+    /// No label with a lower value is given.
+    pub(super) least: f32,
+}
+
+impl Ranking {
+    pub(super) fn new(options: &PredictOptions<'_>, model: &Model) -> Result<Ranking> {
+        let labels = model.labels();
+        let for_each = |what: &str, found: usize| {
+            if found == labels {
+                return Ok(());
+            }
+            Err(Error::value(format!("the number of {what} is not that of the model's labels"))
+                .expected(labels.to_string())
+                .found(found.to_string()))
+        };
+        if options.k == 0 {
+            return Err(Error::value("the number of labels a row is out of range").expected("at least 1").found("0"));
+        }
+        if options.logits && (options.propensity.is_some() || options.weights.is_some()) {
+            return Err(Error::value("logits cannot be divided by propensities or weighed")
+                .hint("leave the logits out: probabilities can be corrected"));
+        }
+        if let Some(propensity) = options.propensity {
+            for_each("propensities", propensity.len())?;
+        }
+        if let Some(weights) = options.weights {
+            for_each("weights", weights.len())?;
+            if let Some(label) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+                return Err(Error::value(format!("the weight of label {label} is out of range"))
+                    .expected("a finite number of at least 0")
+                    .found(digits(weights[label])));
+            }
+        }
+        let threshold = options.threshold.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&threshold) {
+            return Err(Error::value("the threshold is out of range").expected("a probability").found(digits(threshold)));
+        }
+        let (inverse, weights) = (options.propensity.map(Propensities::inverse), options.weights.map(<[f64]>::to_vec));
+        let k = options.k.min(labels.max(1));
+        let mut ranking = Ranking { k, logits: options.logits, inverse, weights, threshold, least: f32::NEG_INFINITY };
+        if ranking.by_logit() {
+            // A little below the logit of the threshold, so that the probability itself decides. That of 1 is reached by rounding.
+            let logit = (threshold / (1.0 - threshold)).ln().min(30.0);
+            ranking.least = (logit - 1e-3) as f32;
+        }
+        Ok(ranking)
+    }
+
+    /// Whether labels rank as their logits do.
+    pub(super) fn by_logit(&self) -> bool {
+        self.inverse.is_none() && self.weights.is_none()
+    }
+
+    fn probability(&self, logit: f32, label: usize) -> f64 {
+        sigmoid(logit) * self.inverse.as_ref().map_or(1.0, |inverse| inverse[label])
+    }
+
+    /// Whether the label's probability reaches the threshold.
+    pub(super) fn admits(&self, logit: f32, label: usize) -> bool {
+        self.threshold == 0.0 || self.probability(logit, label) >= self.threshold
+    }
+
+    /// What a label ranks by: its logit, or its score when that is no function of the logit alone.
+    pub(super) fn value(&self, logit: f32, label: usize) -> f32 {
+        if self.by_logit() {
+            return logit;
+        }
+        (self.probability(logit, label) * self.weights.as_ref().map_or(1.0, |weights| weights[label])) as f32
+    }
+
+    /// The score that is given for a label with this value.
+    pub(super) fn given(&self, value: f32, label: usize) -> f32 {
+        if self.logits || !self.by_logit() { value } else { self.probability(value, label) as f32 }
+    }
+}

@@ -1,0 +1,180 @@
+//! The labels with the highest scores of each row.
+//!
+//! Panels are scored one after the other, and each row keeps the best k labels so far. A score is first compared with the
+//! worst of them, all of a panel's at once; few pass. Work is shared by labels, and what threads found for a row is merged:
+//! ranks are a strict order (score, then smaller label), so the outcome does not depend on who did what.
+
+use super::Model;
+use super::batch::{Batch, batches};
+use super::kernel::WIDTH;
+use super::options::{PredictOptions, Ranking};
+use super::panel::Line;
+use super::scores::jobs;
+use crate::data::{Csr, Features};
+use crate::error::Result;
+use rayon::prelude::*;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+/// What the best labels of the rows of a batch may take in memory before they go into the result.
+const KEPT: usize = 64 << 20;
+
+impl Model {
+    /// The labels with the highest scores for each row, highest first; [`PredictOptions`] says what scores are.
+    ///
+    /// Labels rank by their logits, also where probabilities are so close to 1 that they are written with the same digits.
+    ///
+    /// ```
+    /// use unmissed::data::{Csr, Features};
+    /// use unmissed::predict::{Block, Model, Normalize, PredictOptions};
+    /// use unmissed::propensity::Propensities;
+    /// let block = Block { first: 0, bias: vec![0.0, 0.0, -2.0], weights: vec![1.0, -1.0, 0.0] };
+    /// let model = Model::new(1, Normalize::None, vec![block])?;
+    /// let rows = Features::Sparse(Csr::new(1, vec![0, 1], vec![0], vec![1.0f32])?);
+    /// let top = model.predict(&rows, &PredictOptions { k: 2, logits: true, ..Default::default() })?;
+    /// assert_eq!(top.row(0), (&[0, 1][..], &[1.0, -1.0][..]));
+    /// // Label 2 is observed one time in ten: sigmoid(-2) / 0.1 = 1.19, more than sigmoid(1) = 0.73.
+    /// let p = Propensities::new("known", vec![1.0, 1.0, 0.1])?;
+    /// let top = model.predict(&rows, &PredictOptions { k: 2, propensity: Some(&p), ..Default::default() })?;
+    /// assert_eq!(top.row_ids(0), [2, 0]);
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn predict(&self, data: &Features<'_>, options: &PredictOptions<'_>) -> Result<Csr<'static, f32>> {
+        let ranking = Ranking::new(options, self)?;
+        self.check_rows(data)?;
+        options.progress.begin("predicting", data.rows() as u64);
+        let most = KEPT / (size_of::<Key>() * ranking.k * 4 * rayon::current_num_threads());
+        let (mut offsets, mut ids, mut scores) = (vec![0], Vec::new(), Vec::new());
+        for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
+            for row in self.rank(&batch, &ranking)? {
+                ids.extend(row.iter().map(|key| key.label()));
+                scores.extend(row.iter().map(|key| ranking.given(key.value(), key.label() as usize)));
+                offsets.push(ids.len() as u64);
+            }
+            options.progress.advance(batch.rows() as u64)?;
+        }
+        Csr::new(self.labels() as u64, offsets, ids, scores)
+    }
+
+    /// The best labels of each row of a batch, in order.
+    fn rank(&self, batch: &Batch, ranking: &Ranking) -> Result<Vec<Vec<Key>>> {
+        let found = jobs(batch, self.panels().len()).into_par_iter().map(|(panels, chunks)| {
+            let first: usize = batch.chunks[..chunks.start].iter().map(|chunk| chunk.rows()).sum();
+            Ok((first, self.rank_part(batch, panels, chunks, ranking)?))
+        });
+        let mut rows: Vec<Vec<Key>> = vec![Vec::new(); batch.rows()];
+        for (first, part) in found.collect::<Result<Vec<_>>>()? {
+            for (row, best) in rows[first..].iter_mut().zip(part) {
+                row.extend(best.keys);
+            }
+        }
+        rows.par_iter_mut().with_min_len(256).for_each(|row| {
+            row.sort_unstable();
+            row.truncate(ranking.k);
+        });
+        Ok(rows)
+    }
+
+    fn rank_part(&self, batch: &Batch, panels: Range<usize>, chunks: Range<usize>, ranking: &Ranking) -> Result<Vec<Best>> {
+        let chunks = &batch.chunks[chunks];
+        let rows = chunks.iter().map(|chunk| chunk.rows()).sum();
+        let mut best = vec![Best { bar: ranking.least, keys: BinaryHeap::new() }; rows];
+        let (mut sums, mut scratch) = (Vec::new(), Vec::new());
+        for panel in panels {
+            self.score_panel(panel, chunks, &mut sums, &mut scratch)?;
+            offer_all(&sums, self.panel_labels(panel), ranking, &mut best);
+        }
+        Ok(best)
+    }
+}
+
+/// The best labels of a row so far.
+#[derive(Clone)]
+struct Best {
+    /// No lower value has a place among them.
+    bar: f32,
+    /// The worst is on top.
+    keys: BinaryHeap<Key>,
+}
+
+/// Offers the labels of a panel to the rows of a chunk, one line of logits each.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+bmi2", "x86_64+avx2+bmi2"))]
+fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mut [Best]) {
+    for (line, best) in logits.iter().zip(best) {
+        let values = match ranking.by_logit() {
+            true => line.0,
+            false => std::array::from_fn(|lane| match lane < labels.len() {
+                true => ranking.value(line.0[lane], labels.start + lane),
+                false => 0.0,
+            }),
+        };
+        // One bit a label, found without branches; then only the few that pass are looked at.
+        let passing = (0..WIDTH).fold(0u32, |bits, lane| bits | u32::from(values[lane] >= best.bar) << lane);
+        let mut passing = u64::from(passing) & ((1 << labels.len()) - 1);
+        while passing != 0 {
+            let lane = passing.trailing_zeros() as usize;
+            let label = labels.start + lane;
+            if ranking.admits(line.0[lane], label) {
+                best.offer(Key::new(values[lane], label as u32), ranking.k);
+            }
+            passing &= passing - 1;
+        }
+    }
+}
+
+impl Best {
+    fn offer(&mut self, key: Key, k: usize) {
+        if self.keys.len() < k {
+            self.keys.push(key);
+        } else if let Some(mut worst) = self.keys.peek_mut()
+            && key < *worst
+        {
+            *worst = key;
+        }
+        if let Some(worst) = self.keys.peek()
+            && self.keys.len() == k
+        {
+            self.bar = worst.value();
+        }
+    }
+}
+
+/// What a label ranks by, and the label, as one number that ascends in the order of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u64);
+
+impl Key {
+    fn new(value: f32, label: u32) -> Key {
+        // Adding zero makes -0 and 0 the same value.
+        let bits = (value + 0.0).to_bits();
+        let ascending = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
+        Key(u64::from(!ascending) << 32 | u64::from(label))
+    }
+
+    fn value(self) -> f32 {
+        let ascending = !((self.0 >> 32) as u32);
+        f32::from_bits(if ascending >> 31 == 1 { ascending & !(1 << 31) } else { !ascending })
+    }
+
+    fn label(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_ascend_as_ranks_do_and_give_back_what_they_hold() {
+        let ranked = [(3.5, 7), (1.0, 2), (1.0, 9), (0.0, 0), (-1e-40, 1), (-2.0, 5), (-f32::MAX, 0)];
+        for pair in ranked.windows(2) {
+            assert!(Key::new(pair[0].0, pair[0].1) < Key::new(pair[1].0, pair[1].1), "{pair:?}");
+        }
+        for (value, label) in ranked {
+            let key = Key::new(value, label);
+            assert_eq!((key.value(), key.label()), (value, label));
+        }
+        assert_eq!(Key::new(-0.0, 1), Key::new(0.0, 1));
+    }
+}

@@ -1,0 +1,125 @@
+//! Rows that are not trained on: after each round of training, how well does the model do on them?
+//!
+//! Blocks of labels are trained one after the other, each through all its rounds, so a round's result on the held-out rows is
+//! put together over the blocks: the loss as a sum, and the best labels of each row as they come.
+
+use super::batches::Batches;
+use super::lanes::{Line, Lines, Weights, add_products};
+use super::problem::Part;
+use crate::data::Csr;
+use crate::error::{Error, Result};
+use crate::losses::Loss;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What was seen after one round.
+struct Round {
+    /// The sum of losses of each block of labels, by its first label.
+    losses: Vec<(u32, f64)>,
+    /// `depth` pairs of (logit, label) a row, the best first.
+    tops: Vec<(f32, u32)>,
+}
+
+/// Held-out rows and what was seen on them. See the module's page.
+pub(super) struct HeldOut {
+    batches: Batches,
+    loss: &'static dyn Loss,
+    depth: usize,
+    labels: usize,
+    rounds: Vec<Mutex<Round>>,
+}
+
+/// Marks an open slot.
+const NONE: (f32, u32) = (f32::NEG_INFINITY, u32::MAX);
+
+impl HeldOut {
+    /// Room for so many rounds, with the best `depth` labels of each row.
+    pub(super) fn new(batches: Batches, loss: &'static dyn Loss, labels: usize, depth: usize, rounds: usize) -> HeldOut {
+        let depth = depth.min(labels);
+        let round = || Mutex::new(Round { losses: Vec::new(), tops: vec![NONE; depth * batches.rows()] });
+        let rounds = (0..rounds).map(|_| round()).collect();
+        HeldOut { batches, loss, depth, labels, rounds }
+    }
+
+    /// Number of rounds.
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds.len()
+    }
+
+    fn round(&self, round: usize) -> MutexGuard<'_, Round> {
+        self.rounds[round].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Scores the rows with the weights of a block.
+    pub(super) fn record<const W: usize>(
+        &self,
+        round: usize,
+        part: &Part<'_, W>,
+        weights: &(impl Weights<W> + ?Sized),
+        bias: &Line<W>,
+    ) -> Result<()> {
+        let mut logits = Lines::<W>::zeros(self.batches.rows());
+        let mut rest = logits.get_mut();
+        let (mut gradients, mut curvatures) =
+            (Lines::<W>::zeros(self.batches.largest()), Lines::<W>::zeros(self.batches.largest()));
+        let (mut sums, mut correction) = ([0.0; W], 0.0);
+        for batch in self.batches.iter() {
+            let lines;
+            (lines, rest) = rest.split_at_mut(batch.rows());
+            lines.fill(*bias);
+            add_products(batch, weights, lines);
+            let numbers = batch.rows() * W;
+            self.loss.terms(
+                lines.as_flattened(),
+                &part.propensities,
+                &mut gradients.get_mut().as_flattened_mut()[..numbers],
+                &mut curvatures.get_mut().as_flattened_mut()[..numbers],
+                &mut sums,
+            );
+            for (place, lane) in part.positives(batch) {
+                let logit = lines[place][lane];
+                let more = part.observed(lane, logit).value - part.unobserved(lane, logit).value;
+                correction += f64::from(part.weights[lane]) * more;
+            }
+        }
+        let sum = (0..part.width).map(|lane| f64::from(part.weights[lane]) * sums[lane]).sum::<f64>() + correction;
+        if !sum.is_finite() {
+            return Err(Error::value("training ran away: the loss is not finite").hint("use a smaller rate, more decay or --clip"));
+        }
+        let mut round = self.round(round);
+        round.losses.push((part.first, sum));
+        for (line, tops) in logits.get().iter().zip(round.tops.chunks_exact_mut(self.depth.max(1))) {
+            keep_best(&line[..part.width], part.first, tops);
+        }
+        Ok(())
+    }
+
+    /// The mean loss over rows (the sum over labels) after a round.
+    pub(super) fn loss(&self, round: usize) -> f64 {
+        let mut round = self.round(round);
+        round.losses.sort_unstable_by_key(|entry| entry.0);
+        round.losses.iter().map(|entry| entry.1).sum::<f64>() / self.batches.rows().max(1) as f64
+    }
+
+    /// The best labels of each row after a round, with their logits.
+    pub(super) fn predictions(&self, round: usize) -> Result<Csr<'static, f32>> {
+        let round = self.round(round);
+        let rows = round.tops.chunks_exact(self.depth.max(1)).map(|tops| tops.iter().map(|&(logit, label)| (label, logit)));
+        Csr::from_rows(self.labels as u64, rows)
+    }
+}
+
+/// Puts those of a row's new logits that belong there among its best; ties go to the smaller label.
+fn keep_best(logits: &[f32], first: u32, tops: &mut [(f32, u32)]) {
+    let Some(&(mut worst)) = tops.last() else { return };
+    for (lane, &logit) in logits.iter().enumerate() {
+        let label = first + lane as u32;
+        let better = |than: (f32, u32)| logit > than.0 || (logit == than.0 && label < than.1);
+        if logit < worst.0 || !better(worst) {
+            continue;
+        }
+        let place = tops.partition_point(|&top| !better(top));
+        tops[place..].rotate_right(1);
+        tops[place] = (logit, label);
+        worst = tops[tops.len() - 1];
+    }
+}

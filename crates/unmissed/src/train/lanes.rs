@@ -1,0 +1,81 @@
+//! A block of labels side by side: the loops in which training spends its time.
+//!
+//! A [`Line`] has one number for each label of a block. Products of a batch with the
+//! weights of a block are sums of lines; nothing here branches on a label.
+
+use super::batches::Batch;
+
+/// One number for each of a block's labels.
+pub(super) type Line<const W: usize> = [f32; W];
+
+/// Adds `factor` times a line to another.
+#[inline(always)]
+pub(super) fn add<const W: usize>(sum: &mut Line<W>, factor: f32, line: &Line<W>) {
+    for lane in 0..W {
+        sum[lane] += factor * line[lane];
+    }
+}
+
+/// Lines in memory, the first at the beginning of a cache line: loads of vectors that straddle two would take twice as long.
+pub(super) struct Lines<const W: usize> {
+    numbers: Vec<f32>,
+    start: usize,
+    length: usize,
+}
+
+impl<const W: usize> Lines<W> {
+    const BYTES: usize = 64;
+
+    /// `lines` lines of zeros.
+    pub(super) fn zeros(lines: usize) -> Lines<W> {
+        let numbers = vec![0.0; lines * W + Self::BYTES / size_of::<f32>()];
+        let start = numbers.as_ptr().align_offset(Self::BYTES).min(Self::BYTES / size_of::<f32>());
+        Lines { numbers, start, length: lines * W }
+    }
+
+    /// All of them.
+    pub(super) fn get(&self) -> &[Line<W>] {
+        self.numbers[self.start..self.start + self.length].as_chunks().0
+    }
+
+    /// All of them, to change.
+    pub(super) fn get_mut(&mut self) -> &mut [Line<W>] {
+        self.numbers[self.start..self.start + self.length].as_chunks_mut().0
+    }
+}
+
+/// Weights by feature, wherever they lie.
+pub(super) trait Weights<const W: usize> {
+    /// The weights of a feature.
+    fn line(&self, feature: u32) -> &Line<W>;
+}
+
+impl<const W: usize> Weights<W> for [Line<W>] {
+    #[inline(always)]
+    fn line(&self, feature: u32) -> &Line<W> {
+        &self[feature as usize]
+    }
+}
+
+/// Adds the products of the batch's rows with the weights to their logits.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+pub(super) fn add_products<const W: usize>(batch: &Batch, weights: &(impl Weights<W> + ?Sized), logits: &mut [Line<W>]) {
+    for (feature, places, values) in batch.columns() {
+        let weights = *weights.line(feature);
+        for (&place, &value) in places.iter().zip(values) {
+            add(&mut logits[place as usize], value, &weights);
+        }
+    }
+}
+
+/// Adds to each feature's line the sum of its rows' gradients, each times the feature's value there.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+pub(super) fn add_gradients<const W: usize>(batch: &Batch, gradients: &[Line<W>], lines: &mut [Line<W>]) {
+    for (feature, places, values) in batch.columns() {
+        let mut sum = lines[feature as usize];
+        for (&place, &value) in places.iter().zip(values) {
+            add(&mut sum, value, &gradients[place as usize]);
+        }
+        lines[feature as usize] = sum;
+    }
+}
