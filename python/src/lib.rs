@@ -11,6 +11,7 @@ mod estimate;
 mod evaluate;
 mod files;
 mod matrix;
+mod model;
 mod propensities;
 mod registry;
 mod run;
@@ -31,6 +32,8 @@ mod _core {
     use crate::files::{generate, read, write, write_text};
     #[pymodule_export]
     use crate::matrix::addresses;
+    #[pymodule_export]
+    use crate::model::{Linear, model_of_bytes, read_model, train};
     #[pymodule_export]
     use crate::registry::{offers, parameters, registry};
     #[pymodule_export]

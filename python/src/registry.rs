@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
+use unmissed::losses::LOSSES;
 use unmissed::metrics::METRICS;
 use unmissed::propensity::estimators::ESTIMATORS;
 use unmissed::propensity::models::MODELS;
@@ -23,8 +24,9 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "models" => entries(MODELS),
         "estimators" => entries(ESTIMATORS),
         "metrics" => entries(METRICS),
+        "losses" => entries(LOSSES),
         _ => {
-            let names = ["formats", "generators", "models", "estimators", "metrics"];
+            let names = ["formats", "generators", "models", "estimators", "metrics", "losses"];
             return Err(exception(spec::unknown("registry", name, &names)));
         }
     })

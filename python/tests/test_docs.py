@@ -51,3 +51,14 @@ def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     assert blocks
     monkeypatch.chdir(tmp_path)
     exec("\n".join(blocks), {})
+
+
+def test_the_quick_start_notebook_runs(tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("sklearn"), pytest.importorskip("matplotlib"), pytest.importorskip("pandas")
+    notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
+    done = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    outputs = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
+    kinds = {kind for output in outputs for kind in output.get("data", {})}
+    # A table of the report, and a picture.
+    assert {"text/html", "image/png"} <= kinds

@@ -6,8 +6,9 @@
 0.5
 
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
-number. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant label is to be observed. `read`, `write`
-and `datasets` bring data, `compat` has the functions of other libraries.
+number. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant label is to be observed. `OneVsRest`
+trains models, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `compat` has the functions
+of other libraries.
 
 Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
 """
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ._metrics import precision as precision
     from ._metrics import recall as recall
     from ._metrics import weighted_precision as weighted_precision
+    from ._models import OneVsRest as OneVsRest
     from ._propensity import Propensities as Propensities
     from ._propensity import estimate_propensity as estimate_propensity
     from ._propensity import fit_propensity as fit_propensity
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from ._report import Finding as Finding
     from ._report import Report as Report
     from ._report import Row as Row
+    from ._scorer import scorer as scorer
 
 #: Where names live.
 _HOME = {
@@ -51,8 +54,10 @@ _HOME = {
     "_evaluate": ["evaluate"],
     "_inputs": ["TopK"],
     "_metrics": ["abandonment", "coverage", "macro_f", "ndcg", "ndcg_min", "precision", "recall", "weighted_precision"],
+    "_models": ["OneVsRest"],
     "_propensity": ["Propensities", "estimate_propensity", "fit_propensity", "propensities"],
     "_report": ["Comparison", "Finding", "Report", "Row"],
+    "_scorer": ["scorer"],
     "compat": [],
     "datasets": [],
 }

@@ -148,19 +148,10 @@ def evaluate(
     0.6252
     """
     named = _models(y_pred)
-    columns = n_labels
-    for value in [y_true, train, *(one for _, one in named)]:
-        # An integer array of the best labels has k columns, not one for each label.
-        is_top = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value is not y_true and value is not train
-        columns = columns if columns is not None or is_top else _inputs.columns_of(value)
+    columns = _number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     truth = _inputs.labels(y_true, "y_true", columns)
     models = [(name, _inputs.scores(one, "y_pred" if len(named) == 1 else f"y_pred[{name!r}]", columns)) for name, one in named]
     training = None if train is None else _inputs.labels(train, "train", columns)
-    if columns is None:
-        # All are lists: as many labels as the largest needs.
-        columns = max(matrix.columns for matrix in [truth, *(one for _, one in models), *filter(None, [training])])
-        truth, training = truth._replace(columns=columns), training and training._replace(columns=columns)
-        models = [(name, one._replace(columns=columns)) for name, one in models]
     asked = [as_propensities(one, train, columns, threads) for one in _several(propensity)]
     origins = [one.origin for one in asked]
     twice = next((origin for origin in origins if origins.count(origin) > 1), None)
@@ -184,6 +175,19 @@ def evaluate(
     }
     with working(threads, progress) as how:
         return Report(json.loads(_core.evaluate(truth, models, request, how)))
+
+
+def _number_of_labels(given: int | None, labels: list[Any], predictions: list[Any]) -> int:
+    """What is given, what a matrix says, or as many as the largest label of lists needs."""
+    known = [given, *(_inputs.columns_of(value) for value in labels)]
+    # An integer array of the best labels has k columns, not one for each label.
+    known += [_inputs.columns_of(one) for one in predictions if not (isinstance(one, np.ndarray) and one.dtype.kind in "iu")]
+    found = next((one for one in known if one is not None), None)
+    if found is not None:
+        return found
+    matrices = [_inputs.labels(value, "labels") for value in labels if value is not None]
+    matrices += [_inputs.scores(value, "y_pred") for value in predictions]
+    return max((matrix.columns for matrix in matrices), default=0)
 
 
 def _lengths(k: Any) -> list[int]:

@@ -46,7 +46,7 @@ def _last_step(model: Any) -> Any:
     """The model itself, inside pipelines and searches."""
     if hasattr(model, "best_estimator_"):
         return _last_step(model.best_estimator_)
-    return _last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
+    return _last_step(model.steps[-1][1]) if isinstance(getattr(model, "steps", None), list) else model
 
 
 def scorer(metric: str, *, estimator: str = "observed", propensity: Any = None, **options: Any) -> Scorer:
