@@ -76,6 +76,11 @@ impl Reading {
         Ok(formats::read_scores(path, &self.options(app))?)
     }
 
+    /// Whether files may be mapped.
+    pub(crate) fn mmap(&self) -> bool {
+        !self.no_mmap
+    }
+
     /// The threshold for positive ratings.
     pub(crate) fn positive(&self) -> Option<f32> {
         self.positive

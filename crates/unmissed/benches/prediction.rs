@@ -3,8 +3,8 @@
 //! `UNMISSED_BENCH_FILE` is a data set; without it rows are drawn with the sizes of Wiki10-31K's features and 2 951 labels:
 //! `UNMISSED_BENCH_ROWS` (6 229) rows of about `UNMISSED_BENCH_STORED` (670) features, `UNMISSED_BENCH_FEATURES` (101 938) and
 //! `UNMISSED_BENCH_LABELS` (2 951). Weights are random, dense or mostly zero. Each JSON line has the best and the median of
-//! several runs in microseconds a row. `bandwidth` is what copies within a second-level cache reach: what prediction cannot exceed,
-//! because it reads the weights of every (row, feature, label) from there.
+//! several runs in microseconds a row, and the weights that it met, in bytes a second; `bandwidth` is the speed at which the same
+//! threads read a buffer in the second-level cache in order, which is where prediction reads most weights from.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
 

@@ -5,12 +5,14 @@ use unmissed::cells;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
 use unmissed::evaluate::CHECKS;
+use unmissed::losses::LOSSES;
 use unmissed::metrics::METRICS;
 use unmissed::propensity::estimators::ESTIMATORS;
 use unmissed::propensity::models::MODELS;
 use unmissed::report::renderers::RENDERERS;
 use unmissed::report::{Document, Table};
 use unmissed::spec::{self, Named};
+use unmissed::train::GRIDS;
 
 /// List what can be named in options: formats, generators, propensity models, ...
 #[derive(clap::Args)]
@@ -46,6 +48,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         registry("models", "propensity models (--propensity)", MODELS),
         registry("estimators", "ways to estimate propensities (unmissed propensity estimate)", ESTIMATORS),
         registry("metrics", "what evaluation measures (--metrics)", METRICS),
+        registry("losses", "what training makes small (--loss)", LOSSES),
+        registry("grids", "settings that tuning tries (--grid)", GRIDS),
         Registry {
             name: "checks",
             summary: "findings by code (docs/checks.md)",

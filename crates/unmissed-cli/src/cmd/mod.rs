@@ -5,11 +5,14 @@ mod convert;
 mod evaluate;
 mod generate;
 mod impute;
+mod inspect;
 mod list;
 mod mask;
+mod predict;
 mod propensity;
 mod split;
 mod stats;
+mod train;
 
 use crate::app::{App, Outcome};
 use clap::Subcommand;
@@ -22,6 +25,9 @@ pub(crate) enum Command {
     Mask(mask::Args),
     Propensity(propensity::Args),
     Impute(impute::Args),
+    Predict(predict::Args),
+    Inspect(inspect::Args),
+    Train(Box<train::Args>),
     Evaluate(Box<evaluate::Args>),
     Merge(evaluate::MergeArgs),
     Convert(convert::Args),
@@ -38,6 +44,9 @@ impl Command {
             Command::Mask(args) => mask::run(args, app),
             Command::Propensity(args) => propensity::run(args, app),
             Command::Impute(args) => impute::run(args, app),
+            Command::Predict(args) => predict::run(args, app),
+            Command::Inspect(args) => inspect::run(args, app),
+            Command::Train(args) => train::run(args, app),
             Command::Evaluate(args) => evaluate::run(args, app),
             Command::Merge(args) => evaluate::merge(args, app),
             Command::Convert(args) => convert::run(args, app),

@@ -7,5 +7,6 @@ mod commands;
 mod evaluate;
 mod help;
 mod manners;
+mod predict;
 mod propensity;
 mod workdir;

@@ -33,5 +33,6 @@ pub use output::{Output, remove_unfinished};
 pub use rank_frequency::{RankCount, rank_frequency};
 pub use ratings::Ratings;
 pub use source::Source;
+pub(crate) use split::split_rows_for;
 pub use split::{Kept, Split, keep_frequent, merge, split, split_rows};
 pub use stats::{DataStats, FEW};

@@ -158,6 +158,11 @@ pub fn split(data: &Dataset<'_>, test: f64, seed: u64) -> Result<Split> {
 /// Which of `rows` rows are for training and which for testing, both ascending. The test rows are the first
 /// `round(test * rows)` of a permutation that the seed alone decides, so a larger share contains a smaller one.
 pub fn split_rows(rows: usize, test: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
+    split_rows_for(Purpose::Split, rows, test, seed)
+}
+
+/// The same by a permutation of its own for another purpose.
+pub(crate) fn split_rows_for(purpose: Purpose, rows: usize, test: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     if !(test > 0.0 && test < 1.0) {
         return Err(Error::value("the share of test rows is out of range")
             .expected("a number above 0 and below 1")
@@ -171,8 +176,7 @@ pub fn split_rows(rows: usize, test: f64, seed: u64) -> Result<(Vec<usize>, Vec<
             .found(format!("{rows} rows in all")));
     }
     // Sorting rows by keys of their own is a permutation that threads can share; a tie of keys goes to the earlier row.
-    let mut keyed: Vec<(u64, usize)> =
-        (0..rows).into_par_iter().map(|row| (row_key(seed, Purpose::Split, row as u64), row)).collect();
+    let mut keyed: Vec<(u64, usize)> = (0..rows).into_par_iter().map(|row| (row_key(seed, purpose, row as u64), row)).collect();
     keyed.select_nth_unstable(wanted);
     let part = |rows: &[(u64, usize)]| {
         let mut part: Vec<usize> = rows.iter().map(|(_, row)| *row).collect();

@@ -17,6 +17,8 @@ mod unbiased_logistic;
 mod unbiased_squared_hinge;
 mod vector;
 
+pub(crate) use plugin_logistic::joint_gradients;
+
 use crate::error::Result;
 use crate::spec::{self, Named};
 

@@ -64,3 +64,43 @@ impl Loss for PluginLogistic {
         });
     }
 }
+
+/// Replaces logits of unobserved pairs by gradients, as [`Loss::gradients`] does, and adds to `sums`, by label, the derivatives in
+/// the parameter p' of `p = s(p')`: `p (1 - p) s / (1 - p s)`. That of an observed pair is `-(1 - p)`.
+#[allow(clippy::needless_range_loop, reason = "lanes of several lines at once")]
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+pub(crate) fn joint_gradients<const W: usize>(logits: &mut [[f32; W]], p: &[f32; W], sums: &mut [f32; W]) {
+    for line in logits {
+        for lane in 0..W {
+            let (s, t, p) = (sigmoid(line[lane]), sigmoid(-line[lane]), p[lane]);
+            let slope = p * s / (t + (1.0 - p) * s);
+            line[lane] = slope * t;
+            sums[lane] += slope * (1.0 - p);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Central differences of the definition, in the logit and in the parameter of p.
+    #[test]
+    fn gradients_of_joint_learning_meet_differences() {
+        for z in [-6.0, -1.5, 0.0, 0.7, 4.0] {
+            for parameter in [-4.0, -0.5, 0.0, 2.0] {
+                let value =
+                    |z: f64, parameter: f64, observed| PluginLogistic.at(z, observed, logistic::probability(parameter)).value;
+                let h = 1e-5;
+                let in_z = |observed| (value(z + h, parameter, observed) - value(z - h, parameter, observed)) / (2.0 * h);
+                let in_p = |observed| (value(z, parameter + h, observed) - value(z, parameter - h, observed)) / (2.0 * h);
+                let p = logistic::probability(parameter);
+                let (mut logits, mut sums) = ([[z as f32; 2]], [0.0; 2]);
+                joint_gradients(&mut logits, &[p as f32; 2], &mut sums);
+                assert!((f64::from(logits[0][1]) - in_z(false)).abs() < 1e-6, "z {z}, p {p}");
+                assert!((f64::from(sums[1]) - in_p(false)).abs() < 1e-6, "z {z}, p {p}");
+                assert!((-(1.0 - p) - in_p(true)).abs() < 1e-6, "z {z}, p {p}");
+            }
+        }
+    }
+}

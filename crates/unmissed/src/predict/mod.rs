@@ -11,9 +11,11 @@ mod model;
 mod options;
 mod panel;
 mod scores;
+mod summary;
 mod top;
 
 pub use file::{About, BlockStore};
 pub use model::{Block, Model, Normalize};
 pub use options::PredictOptions;
 pub use scores::sigmoid;
+pub use summary::ModelSummary;

@@ -2,7 +2,7 @@
 
 use super::Model;
 use super::batch::{Batch, Chunk, batches};
-use super::kernel::{WIDTH, add_scores};
+use super::kernel::{TOGETHER, WIDTH, add_scores};
 use super::panel::Line;
 use crate::data::Features;
 use crate::error::{Error, Result};
@@ -68,37 +68,44 @@ impl Model {
 
     /// All logits of a chunk.
     fn fill(&self, chunk: &Chunk, logits: &mut [f32]) -> Result<()> {
-        let (mut sums, mut scratch) = (Vec::new(), Vec::new());
-        for panel in 0..self.panels().len() {
+        self.score(0..self.panels().len(), std::slice::from_ref(chunk), |panel, sums| {
             let labels = self.panel_labels(panel);
-            self.score_panel(panel, std::slice::from_ref(chunk), &mut sums, &mut scratch)?;
-            for (row, sum) in logits.chunks_exact_mut(self.labels()).zip(&sums) {
+            for (row, sum) in logits.chunks_exact_mut(self.labels()).zip(sums) {
                 row[labels.clone()].copy_from_slice(&sum.0[..labels.len()]);
+            }
+        })
+    }
+
+    /// Shows the logits of the rows of some chunks on some panels: panel by panel, a line a row.
+    pub(super) fn score(&self, panels: Range<usize>, chunks: &[Chunk], mut show: impl FnMut(usize, &[Line])) -> Result<()> {
+        let rows = chunks.iter().map(Chunk::rows).sum::<usize>();
+        let (mut sums, mut scratch) = (Vec::new(), Vec::new());
+        for first in panels.clone().step_by(TOGETHER) {
+            let group = first..panels.end.min(first + TOGETHER);
+            sums.clear();
+            for panel in group.clone() {
+                let labels = self.panel_labels(panel);
+                let mut start = Line([0.0; WIDTH]);
+                start.0[..labels.len()].copy_from_slice(&self.bias()[labels]);
+                sums.resize(sums.len() + rows, start);
+            }
+            add_scores(&self.panels()[group.clone()], self.features(), chunks, &mut sums, &mut scratch);
+            for (panel, sums) in group.zip(sums.chunks(rows.max(1))) {
+                // Zero times a number that is not finite is not zero: one sum tells of all.
+                if sums.iter().any(|line| line.0.iter().map(|score| score * 0.0).sum::<f32>() != 0.0) {
+                    let labels = self.panel_labels(panel);
+                    return Err(Error::value(format!("scores of labels {} to {} overflow", labels.start, labels.end - 1))
+                        .expected("features and weights of a sane size")
+                        .hint("scale the features"));
+                }
+                show(panel, sums);
             }
         }
         Ok(())
     }
 
-    /// The logits of the rows of some chunks on one panel, a line a row.
-    pub(super) fn score_panel(&self, panel: usize, chunks: &[Chunk], sums: &mut Vec<Line>, scratch: &mut Vec<Line>) -> Result<()> {
-        let labels = self.panel_labels(panel);
-        let mut start = Line([0.0; WIDTH]);
-        start.0[..labels.len()].copy_from_slice(&self.bias()[labels.clone()]);
-        sums.clear();
-        sums.resize(chunks.iter().map(Chunk::rows).sum(), start);
-        add_scores(&self.panels()[panel], self.features(), chunks, sums, scratch);
-        // Zero times a number that is not finite is not zero: one sum tells of all.
-        let spoilt = |line: &Line| line.0.iter().map(|score| score * 0.0).sum::<f32>() != 0.0;
-        match sums.iter().any(spoilt) {
-            true => Err(Error::value(format!("scores of labels {} to {} overflow", labels.start, labels.end - 1))
-                .expected("features and weights of a sane size")
-                .hint("scale the features")),
-            false => Ok(()),
-        }
-    }
-
-    /// Refuses rows that the model was not made for.
-    pub(super) fn check_rows(&self, data: &Features<'_>) -> Result<()> {
+    /// Refuses rows that the model was not made for; whoever predicts for them is told the same.
+    pub fn check_rows(&self, data: &Features<'_>) -> Result<()> {
         let (expected, found) = (self.features(), data.cols());
         // Sparse rows may end early: the features that are not there are zero.
         let fits = match data {
@@ -123,7 +130,7 @@ pub(super) fn jobs(batch: &Batch, panels: usize) -> Vec<(Range<usize>, Range<usi
     let chunks = batch.chunks.len();
     if panels >= wanted {
         // By labels: a thread reads its weights once from memory, and all share the rows.
-        let part = panels.div_ceil(wanted);
+        let part = panels.div_ceil(wanted).next_multiple_of(TOGETHER);
         return (0..panels).step_by(part).map(|first| (first..panels.min(first + part), 0..chunks)).collect();
     }
     // Few labels: their weights are small, and rows are what there is to share.

@@ -79,11 +79,7 @@ impl Model {
         let chunks = &batch.chunks[chunks];
         let rows = chunks.iter().map(|chunk| chunk.rows()).sum();
         let mut best = vec![Best { bar: ranking.least, keys: BinaryHeap::new() }; rows];
-        let (mut sums, mut scratch) = (Vec::new(), Vec::new());
-        for panel in panels {
-            self.score_panel(panel, chunks, &mut sums, &mut scratch)?;
-            offer_all(&sums, self.panel_labels(panel), ranking, &mut best);
-        }
+        self.score(panels, chunks, |panel, sums| offer_all(sums, self.panel_labels(panel), ranking, &mut best))?;
         Ok(best)
     }
 }

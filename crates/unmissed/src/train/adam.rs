@@ -32,7 +32,7 @@ pub struct Adam {
 
 impl Default for Adam {
     fn default() -> Adam {
-        Adam { rate: 0.01, batch: 512, epochs: 10 }
+        Adam { rate: 0.02, batch: 512, epochs: 20 }
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, adam: &Ad
 }
 
 /// The batches in the order of an epoch.
-fn order(problem: &Problem<'_>, epoch: usize) -> Vec<usize> {
+pub(super) fn order(problem: &Problem<'_>, epoch: usize) -> Vec<usize> {
     let mut rng = stream(problem.seed, Purpose::Batches, epoch as u64);
     let mut order: Vec<usize> = (0..problem.batches.len()).collect();
     for last in (1..order.len()).rev() {

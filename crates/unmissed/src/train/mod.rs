@@ -2,19 +2,34 @@
 //!
 //! One-vs-all training falls apart into labels, so it works on blocks of neighbouring labels ([`crate::predict::Block`]):
 //! threads take blocks, memory is bounded by the blocks in work, and finished blocks can be kept when the rest is interrupted.
-//! [`Trainer`] says what to train and how; a solver ([`Adam`] or [`Newton`]) trains a block.
+//! [`Trainer`] says what to train and how; a solver ([`Adam`] or [`Newton`]) trains a block. A [`Search`] finds settings on rows
+//! that were held out, [`Solver::Joint`] and [`alternating`] learn propensities from the observed labels, and a [`Recipe`] puts
+//! it all together.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the lanes of a block index several lines at once")]
 
 mod adam;
+mod alternating;
 mod batches;
+mod criterion;
+mod fit;
+mod grid;
 mod held_out;
+mod joint;
 mod lanes;
 mod newton;
 mod problem;
+mod recipe;
 mod trainer;
+mod tune;
 mod vectors;
 
 pub use adam::Adam;
+pub use alternating::{ROUNDS, alternating};
+pub use criterion::Criterion;
+pub use fit::{Checkpoint, Finished, WIDTH, blocks};
+pub use grid::{GRIDS, Grid, NamedGrid, Setting};
 pub use newton::Newton;
-pub use trainer::{Checkpoint, Solver, Trainer};
+pub use recipe::{Destination, Joint, Recipe, Trained};
+pub use trainer::{Solver, Trainer};
+pub use tune::{HOLDOUT, Search, Trial, Tuning};

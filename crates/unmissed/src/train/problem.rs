@@ -71,6 +71,17 @@ impl<'a> Problem<'a> {
 }
 
 impl<const W: usize> Part<'_, W> {
+    /// Takes other propensities: those that are learned move.
+    pub(super) fn set_propensities(&mut self, propensities: [f64; W]) {
+        self.exact = propensities;
+        self.propensities = propensities.map(|p| p as f32);
+    }
+
+    /// The propensities of the lanes.
+    pub(super) fn exact_propensities(&self) -> [f64; W] {
+        self.exact
+    }
+
     /// The observed pairs of a batch: (place of the row, lane).
     pub(super) fn positives(&self, batch: &Batch) -> impl Iterator<Item = (usize, usize)> {
         let first = self.first;

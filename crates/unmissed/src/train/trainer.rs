@@ -1,21 +1,15 @@
 //! [`Trainer`]: what to train, and how.
 
-use super::adam::{self, Adam};
-use super::batches::{Batches, LARGEST_BATCH};
-use super::held_out::HeldOut;
-use super::newton::{self, Newton};
-use super::problem::Problem;
-use crate::data::{Csr, Dataset, Features, Labels};
-use crate::error::{Error, Result};
-use crate::losses::{self, Loss};
-use crate::predict::{Block, Model, Normalize};
+use super::adam::Adam;
+use super::batches::LARGEST_BATCH;
+use super::newton::Newton;
+use crate::data::{LabelStats, Labels};
+use crate::error::{Error, Result, digits};
+use crate::losses::{self, Loss, Nature};
+use crate::predict::Normalize;
 use crate::progress::{Progress, Silent};
-use crate::propensity::Propensities;
-use crate::rng::{Purpose, below, stream};
-use rayon::prelude::*;
-
-/// Labels of a block: one vector register of the widest processors holds a number of each.
-pub(super) const WIDTH: usize = 16;
+use crate::propensity::checks::{EffectiveSampleSize, effective_sample_size};
+use crate::propensity::{Propensities, Source};
 
 /// How a block of labels is trained.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,33 +18,86 @@ pub enum Solver {
     Adam(Adam),
     /// To the optimum: for convex losses.
     Newton(Newton),
+    /// Adam, and the propensities of labels are learned along: for `plugin-logistic`, whose likelihood has both.
+    Joint(Adam),
 }
+
+impl Solver {
+    /// The one to take unless there is a reason: to the optimum where there is one.
+    pub fn usual(nature: Nature) -> Solver {
+        if nature.convex { Solver::Newton(Newton::default()) } else { Solver::Adam(Adam::default()) }
+    }
+
+    /// The decay to take unless there is a reason. An early end does for Adam what decay does for an optimum.
+    pub fn usual_decay(self) -> f64 {
+        match self {
+            Solver::Newton(_) => DECAY,
+            Solver::Adam(_) | Solver::Joint(_) => 0.0,
+        }
+    }
+
+    /// Its name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Solver::Adam(_) => "adam",
+            Solver::Newton(_) => "newton",
+            Solver::Joint(_) => "joint",
+        }
+    }
+
+    /// The settings of Adam, when it is one.
+    pub fn adam(self) -> Option<Adam> {
+        match self {
+            Solver::Adam(adam) | Solver::Joint(adam) => Some(adam),
+            Solver::Newton(_) => None,
+        }
+    }
+
+    /// The same with other settings of Adam; Newton's method has none.
+    pub(super) fn with_adam(self, adam: Adam) -> Solver {
+        match self {
+            Solver::Adam(_) => Solver::Adam(adam),
+            Solver::Joint(_) => Solver::Joint(adam),
+            Solver::Newton(_) => self,
+        }
+    }
+}
+
+/// What Newton's method takes unless told: see `docs/training.md` for what it was measured on.
+const DECAY: f64 = 1e-4;
+
+/// The loss whose likelihood has the propensities in it.
+pub(super) const PLUGIN: &str = "plugin-logistic";
 
 /// Training in the making. See the folder's page.
 #[derive(Clone, Copy)]
 pub struct Trainer<'a> {
-    loss: &'static dyn Loss,
-    solver: Solver,
-    decay: f64,
-    clip: Option<f64>,
-    weights: Option<&'a [f64]>,
-    propensities: Option<&'a Propensities>,
-    normalize: Normalize,
-    seed: u64,
-    progress: &'a dyn Progress,
+    pub(super) loss: &'static dyn Loss,
+    pub(super) solver: Solver,
+    pub(super) decay: f64,
+    pub(super) clip: Option<f64>,
+    pub(super) weights: Option<&'a [f64]>,
+    pub(super) propensities: Option<&'a Propensities>,
+    pub(super) normalize: Normalize,
+    pub(super) memory: Option<u64>,
+    pub(super) seed: u64,
+    pub(super) progress: &'a dyn Progress,
 }
 
 impl<'a> Trainer<'a> {
-    /// Training by the loss of that name.
+    /// Training by the loss of that name, with the usual solver and decay.
     pub fn new(loss: &str) -> Result<Trainer<'a>> {
+        let loss = losses::find(loss)?;
+        let solver = Solver::usual(loss.nature());
         Ok(Trainer {
-            loss: losses::find(loss)?,
-            solver: Solver::Newton(Newton::default()),
-            decay: 1e-4,
+            loss,
+            solver,
+            decay: solver.usual_decay(),
             clip: None,
             weights: None,
             propensities: None,
             normalize: Normalize::L2,
+            memory: None,
             seed: 0,
             progress: &Silent,
         })
@@ -60,12 +107,14 @@ impl<'a> Trainer<'a> {
     pub fn solver(mut self, solver: Solver) -> Result<Self> {
         let positive = |number: f64| number.is_finite() && number > 0.0;
         let sound = match solver {
-            Solver::Adam(adam) => positive(adam.rate) && (1..=LARGEST_BATCH).contains(&adam.batch),
+            Solver::Adam(adam) | Solver::Joint(adam) => {
+                positive(adam.rate) && (1..=LARGEST_BATCH).contains(&adam.batch) && adam.epochs > 0
+            }
             Solver::Newton(newton) => positive(newton.tolerance),
         };
         if !sound {
             return Err(Error::value("the solver's settings make no sense")
-                .expected(format!("a positive rate and tolerance, a batch of 1 to {LARGEST_BATCH} rows"))
+                .expected(format!("a positive rate and tolerance, a batch of 1 to {LARGEST_BATCH} rows, at least 1 epoch"))
                 .found(format!("{solver:?}")));
         }
         self.solver = solver;
@@ -75,7 +124,7 @@ impl<'a> Trainer<'a> {
     /// How strongly weights are drawn to zero.
     pub fn decay(mut self, decay: f64) -> Result<Self> {
         if !(decay.is_finite() && decay >= 0.0) {
-            return Err(Error::value("the decay is out of range").expected("a number from 0 on").found(decay.to_string()));
+            return Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)));
         }
         self.decay = decay;
         Ok(self)
@@ -86,15 +135,27 @@ impl<'a> Trainer<'a> {
         if let Some(most) = most
             && !(most.is_finite() && most >= 1.0)
         {
-            return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(most.to_string()));
+            return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
         }
         self.clip = most;
         Ok(self)
     }
 
     /// A factor of the loss for each label.
-    pub fn weights(mut self, weights: Option<&'a [f64]>) -> Self {
+    pub fn weights(mut self, weights: Option<&'a [f64]>) -> Result<Self> {
+        let broken = |weights: &[f64]| weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
+        if let Some((weights, label)) = weights.and_then(|weights| Some((weights, broken(weights)?))) {
+            return Err(Error::value(format!("the weight of label {label} is out of range"))
+                .expected("a finite number of at least 0")
+                .found(digits(weights[label])));
+        }
         self.weights = weights;
+        Ok(self)
+    }
+
+    /// The most bytes that blocks in work may take, on top of the data.
+    pub fn memory(mut self, bytes: Option<u64>) -> Self {
+        self.memory = bytes;
         self
     }
 
@@ -122,94 +183,32 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Trains a model.
-    ///
-    /// ```
-    /// use unmissed::{data::{Dataset, Dense, Features, Labels}, train::Trainer};
-    /// let features = Dense::new(4, 1, vec![-2.0, -1.0, 1.0, 2.0])?;
-    /// let labels = Labels::from_ids(2, [vec![0], vec![0], vec![1], vec![1]])?;
-    /// let data = Dataset::new(Some(Features::Dense(features)), labels)?;
-    /// let model = Trainer::new("logistic")?.fit(&data)?;
-    /// let weights = [model.weight(0, 0), model.weight(0, 1)];
-    /// assert!(weights[0] < 0.0 && weights[1] > 0.0);
-    /// # Ok::<(), unmissed::Error>(())
-    /// ```
-    pub fn fit(&self, data: &Dataset<'_>) -> Result<Model> {
-        let rows = (0..data.rows()).collect::<Vec<_>>();
-        Ok(self.run(data, &rows, None)?.0)
+    /// The loss.
+    pub fn loss(&self) -> &'static dyn Loss {
+        self.loss
     }
 
-    /// Trains on some rows of the data and sees after each round how well the model does on others: the mean loss of a row and
-    /// the best `depth` labels of each.
-    pub fn fit_watching(
-        &self,
-        data: &Dataset<'_>,
-        rows: &[usize],
-        others: (&Dataset<'_>, &[usize]),
-        depth: usize,
-    ) -> Result<(Model, Vec<Checkpoint>)> {
-        let (model, held_out) = self.run(data, rows, Some((others.0, others.1, depth)))?;
-        let held_out = held_out.as_ref();
-        let rounds = 0..held_out.map_or(0, HeldOut::rounds);
-        let checkpoint = |round| {
-            let held_out = held_out?;
-            Some(held_out.predictions(round).map(|predictions| Checkpoint { loss: held_out.loss(round), predictions }))
-        };
-        Ok((model, rounds.filter_map(checkpoint).collect::<Result<_>>()?))
+    /// The solver.
+    pub fn chosen_solver(&self) -> Solver {
+        self.solver
     }
 
-    fn run(
-        &self,
-        data: &Dataset<'_>,
-        rows: &[usize],
-        others: Option<(&Dataset<'_>, &[usize], usize)>,
-    ) -> Result<(Model, Option<HeldOut>)> {
-        let (features, labels) = (features(data)?, data.labels());
-        let many = labels.cols();
-        self.check(many, rows.len())?;
-        let propensities = self.clipped(many);
-        let bias = starting_bias(labels, rows, &propensities, self.loss);
-        let (rounds, batches) = match self.solver {
-            Solver::Adam(adam) => {
-                (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, self.normalize))
+    /// How many observed positives the training rests on, as far as their weights go; `None` when all count the same.
+    pub fn effective_sample_size(&self, labels: &Labels<'_>) -> Result<Option<EffectiveSampleSize>> {
+        match self.propensities {
+            Some(propensities) if self.loss.nature().corrects => {
+                let clipped = Propensities::clipping(
+                    propensities.origin(),
+                    self.clipped(labels.cols()),
+                    vec![Source::Estimated; labels.cols()],
+                )?;
+                effective_sample_size(&clipped, &LabelStats::of(labels)).map(Some)
             }
-            Solver::Newton(_) => (1, Batches::new(features, labels, rows, newton::ROWS, self.normalize)),
-        };
-        let held_out = match others {
-            None => None,
-            Some((data, rows, depth)) => {
-                let batches = Batches::new(self::features(data)?, data.labels(), rows, newton::ROWS, self.normalize);
-                Some(HeldOut::new(batches, self.loss, many, depth, rounds))
-            }
-        };
-        let problem = Problem {
-            batches: &batches,
-            held_out: held_out.as_ref(),
-            loss: self.loss,
-            propensities: &propensities,
-            weights: self.weights,
-            bias: &bias,
-            seed: self.seed,
-            progress: self.progress,
-        };
-        self.progress.begin("training", (many * rounds) as u64);
-        let blocks = self.train_blocks::<WIDTH>(&problem)?;
-        Ok((Model::new(features.cols(), self.normalize, blocks)?, held_out))
+            _ => Ok(None),
+        }
     }
 
-    fn train_blocks<const W: usize>(&self, problem: &Problem<'_>) -> Result<Vec<Block>> {
-        let firsts: Vec<u32> = (0..problem.labels() as u32).step_by(W).collect();
-        firsts
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|first| match &self.solver {
-                Solver::Adam(adam) => adam::train::<W>(problem, first, adam, self.decay),
-                Solver::Newton(newton) => newton::train::<W>(problem, first, newton, self.decay),
-            })
-            .collect()
-    }
-
-    fn check(&self, labels: usize, rows: usize) -> Result<()> {
+    pub(super) fn check(&self, labels: usize, rows: usize) -> Result<()> {
         if rows == 0 || labels == 0 {
             return Err(Error::value("there is nothing to train on").expected("at least one row and one label"));
         }
@@ -223,6 +222,11 @@ impl<'a> Trainer<'a> {
             }
         }
         let nature = self.loss.nature();
+        if matches!(self.solver, Solver::Joint(_)) && self.loss.name() != PLUGIN {
+            return Err(Error::value("propensities can be learned along with one loss only")
+                .expected(format!("'{PLUGIN}'"))
+                .found(format!("'{}'", self.loss.name())));
+        }
         if matches!(self.solver, Solver::Newton(_)) {
             if !nature.convex {
                 return Err(Error::value(format!("Newton's method cannot train by '{}', which is not convex", self.loss.name()))
@@ -231,58 +235,19 @@ impl<'a> Trainer<'a> {
             if self.decay == 0.0 {
                 return Err(Error::value("Newton's method needs decay: without it there may be no optimum")
                     .expected("a decay above 0")
-                    .found("0"));
+                    .found("0")
+                    .hint("Adam does without, with an early end"));
             }
         }
         Ok(())
     }
 
-    fn clipped(&self, labels: usize) -> Vec<f64> {
+    /// The propensities that count: clipped, or 1 when there are none.
+    pub(super) fn clipped(&self, labels: usize) -> Vec<f64> {
         let least = self.clip.map_or(0.0, |most| 1.0 / most);
         match self.propensities {
             Some(propensities) => propensities.values().iter().map(|p| p.max(least)).collect(),
             None => vec![1.0; labels],
         }
     }
-}
-
-/// How a model did on held-out rows after a round of training.
-#[derive(Clone, Debug)]
-pub struct Checkpoint {
-    /// The mean over rows of the loss, summed over labels.
-    pub loss: f64,
-    /// The best labels of each row with their logits.
-    pub predictions: Csr<'static, f32>,
-}
-
-fn features<'a>(data: &'a Dataset<'_>) -> Result<&'a Features<'a>> {
-    data.features().ok_or_else(|| {
-        Error::value("the data have no features to train on").hint("training needs rows of 'labels feature:value ...'")
-    })
-}
-
-/// The log-odds of each label's corrected frequency, within reason.
-fn starting_bias(labels: &Labels<'_>, rows: &[usize], propensities: &[f64], loss: &dyn Loss) -> Vec<f32> {
-    let mut counts = vec![0u32; labels.cols()];
-    for &row in rows {
-        labels.row_ids(row).iter().for_each(|&label| counts[label as usize] += 1);
-    }
-    let n = rows.len() as f64;
-    let corrects = loss.nature().corrects;
-    let start = |(&count, &p): (&u32, &f64)| {
-        let q = if corrects { 1.0 / p } else { 1.0 };
-        let prior = ((f64::from(count) * q + 0.5) / (n + 1.0)).clamp(1e-7, 0.5);
-        (prior / (1.0 - prior)).ln() as f32
-    };
-    counts.iter().zip(propensities).map(start).collect()
-}
-
-/// The rows in random order.
-fn shuffled(rows: &[usize], seed: u64) -> Vec<usize> {
-    let mut rng = stream(seed, Purpose::Batches, u64::MAX);
-    let mut rows = rows.to_vec();
-    for last in (1..rows.len()).rev() {
-        rows.swap(last, below(&mut rng, last as u64 + 1) as usize);
-    }
-    rows
 }

@@ -53,7 +53,7 @@ pub(super) fn shard(text: &str) -> Result<(usize, usize)> {
 }
 
 /// Propensities that need no training labels: those of a table.
-pub(super) fn without_train(model: &Parsed, labels: usize) -> Outcome<Propensities> {
+pub(crate) fn without_train(model: &Parsed, labels: usize) -> Outcome<Propensities> {
     match model {
         Parsed::Table(path) => Ok(table_file::read(path, Some(labels as u64))?),
         Parsed::Curve(phi) => Err(Error::value(format!("'{}' is a function of training counts", phi.spec()))
@@ -97,7 +97,7 @@ fn read_groups(path: &Path, labels: usize) -> Result<Groups> {
 }
 
 /// Gains of labels.
-pub(super) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Vec<f64>> {
+pub(crate) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Vec<f64>> {
     if !Path::new(how).exists() {
         return schemes::from_spec(how, needs_train("weights", stats)?);
     }
@@ -122,7 +122,7 @@ pub(super) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> R
 }
 
 /// The rate of a controlled set.
-pub(super) fn rate(text: &str, labels: usize) -> Result<Rate> {
+pub(crate) fn rate(text: &str, labels: usize) -> Result<Rate> {
     if Path::new(text).exists() {
         return Ok(Rate::PerLabel(table_file::read_column(text, "rate", Some(labels as u64))?));
     }

@@ -1,6 +1,6 @@
 //! `unmissed evaluate` and `unmissed merge`: how good predictions are, from labels with holes.
 
-mod inputs;
+pub(super) mod inputs;
 mod present;
 
 use crate::app::{App, Outcome};

@@ -1,0 +1,104 @@
+//! `unmissed predict`: the labels that a model ranks first.
+
+use super::evaluate::inputs;
+use crate::app::{App, Outcome};
+use crate::args::{self, Reading};
+use std::path::PathBuf;
+use unmissed::Error;
+use unmissed::data::LabelStats;
+use unmissed::data::formats::Content;
+use unmissed::predict::{About, PredictOptions, file};
+use unmissed::propensity::{Propensities, models};
+
+/// Predict labels: the top k of each row with their probabilities
+#[derive(clap::Args)]
+#[command(
+    after_help = "The score of a label is its probability, sigmoid(z); with --propensity it is sigmoid(z) / p, the correction \
+for a model that was trained on observed labels as if they were complete; with --weights it is multiplied by the label's weight. \
+Corrected probabilities are not clipped at 1. --threshold compares the probability, corrected but not weighed.
+
+The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst compress text).
+
+Examples:
+  unmissed predict model.safetensors test.txt -o predictions.txt
+  unmissed predict model.safetensors test.txt -k 3 --propensity jpv -o corrected.npz
+  unmissed predict model.safetensors test.txt -k 12 --threshold 0.5 -o likely.txt
+  unmissed predict model.safetensors test.txt --weights log -o tail.txt"
+)]
+pub(crate) struct Args {
+    /// A model that 'unmissed train' wrote
+    model: PathBuf,
+    /// Data with features; labels are not looked at
+    data: PathBuf,
+    /// The file to write
+    #[arg(long, short, value_name = "PREDICTIONS")]
+    output: PathBuf,
+    /// How many labels a row gets at most
+    #[arg(short, default_value_t = 5, value_name = "K")]
+    k: usize,
+    /// Divide probabilities by these propensities (jpv, power, table:FILE, ...); counts are those of --train or of the model
+    #[arg(long, value_name = "SPEC")]
+    propensity: Option<String>,
+    /// Multiply scores by weights: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    #[arg(long, value_name = "HOW")]
+    weights: Option<String>,
+    /// Training labels: what propensities and weights are functions of [default: the counts in the model]
+    #[arg(long, value_name = "DATA")]
+    train: Option<PathBuf>,
+    /// Leave labels out whose probability is lower
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    threshold: Option<f64>,
+    /// Scores are logits instead of probabilities
+    #[arg(long, conflicts_with_all = ["propensity", "weights"])]
+    logits: bool,
+    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let spec = args.propensity.as_deref().map(models::parse).transpose()?;
+    app.progress().begin(&format!("reading {}", args.model.display()), 0);
+    let (model, about) = file::read(&args.model, args.reading.mmap())?;
+    let data = args.reading.dataset(&args.data, app)?;
+    let features = data.features().ok_or_else(|| {
+        Error::value("there are no features").expected("rows with features, as the model was trained on").in_file(&args.data)
+    })?;
+    model.check_rows(features).map_err(|error| error.in_file(&args.data))?;
+    let stats = match &args.train {
+        Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
+        None => counts(&about)?,
+    };
+    let propensity = match (&spec, &stats) {
+        (Some(spec), Some(stats)) => Some(spec.propensities(stats)?),
+        (Some(spec), None) => Some(inputs::without_train(spec, model.labels())?),
+        (None, _) => None,
+    };
+    warn_of_two_corrections(propensity.as_ref(), &about, app);
+    let weights = args.weights.as_deref().map(|how| inputs::weights(how, stats.as_ref(), model.labels())).transpose()?;
+    let options = PredictOptions {
+        k: args.k,
+        logits: args.logits,
+        propensity: propensity.as_ref(),
+        weights: weights.as_deref(),
+        threshold: args.threshold,
+        progress: app.progress(),
+    };
+    let scores = model.predict(features, &options)?;
+    args::write(&Content::Scores(scores), &args.output, args.to.as_deref(), app)
+}
+
+/// The training counts that the model remembers.
+fn counts(about: &About) -> unmissed::Result<Option<LabelStats>> {
+    let counts = about.rows.zip(about.label_counts.as_ref());
+    counts.map(|(rows, counts)| LabelStats::from_counts(rows, counts)).transpose()
+}
+
+fn warn_of_two_corrections(propensity: Option<&Propensities>, about: &About, app: &App) {
+    if let (Some(now), Some(before)) = (propensity, &about.propensity) {
+        let now = now.origin();
+        app.note(&format!("the model was trained with propensities ({before}): dividing by {now} now corrects a second time"));
+    }
+}

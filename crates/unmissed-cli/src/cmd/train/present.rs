@@ -1,0 +1,113 @@
+//! What training did, as tables.
+
+use crate::app::Outcome;
+use serde_json::{Value, json};
+use std::time::Duration;
+use unmissed::cells;
+use unmissed::report::{Cell, Column, Document, Shown, Table};
+use unmissed::train::{Trained, Tuning};
+
+/// The size of the training data.
+pub(super) struct Shape {
+    pub(super) rows: usize,
+    pub(super) features: usize,
+    pub(super) labels: usize,
+}
+
+/// Rows of the table of trials that people are shown; programs and the model have all.
+const SHOWN: usize = 30;
+
+pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outcome<Document> {
+    let mut document = Document::new().table(summary(trained, &shape, time));
+    if let Some(tuning) = &trained.tuning {
+        document = document.table(trials(tuning));
+        let hidden = tuning.trials.len().saturating_sub(SHOWN);
+        if hidden > 0 {
+            document = document.note(format!("{hidden} more trials are in the model: 'unmissed inspect' and json have them all."));
+        }
+    }
+    if let Some(effective) = trained.effective
+        && effective.effective < 0.1 * effective.positives
+    {
+        document = document.note(format!(
+            "The inverse propensities differ so much that {:.0} positives count like {:.0}: expect a high variance, and consider \
+             --clip or more decay.",
+            effective.positives, effective.effective
+        ));
+    }
+    let about = &trained.about;
+    let data = json!({
+        "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity,
+        "seed": about.seed, "settings": about.settings, "resumed_blocks": trained.resumed, "seconds": time.as_secs_f64(),
+    });
+    Ok(document.data(data)?)
+}
+
+fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
+    let about = &trained.about;
+    let mut table = Table::new("training", ["what", "value"]);
+    table.row(cells!["rows", shape.rows]);
+    table.row(cells!["features", shape.features]);
+    table.row(cells!["labels", shape.labels]);
+    table.row(cells!["loss", about.loss.clone()]);
+    table.row(cells!["propensities", about.propensity.clone()]);
+    for key in ["solver", "rate", "decay", "epochs", "batch", "tolerance", "clip", "normalize"] {
+        let cell = match &about.settings[key] {
+            Value::Null => continue,
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => Cell::Int(whole),
+                None => Cell::float(number.as_f64().unwrap_or(f64::NAN), Shown::Significant(4)),
+            },
+            Value::String(text) => Cell::from(text.clone()),
+            other => Cell::from(other.to_string()),
+        };
+        table.row([Cell::from(key), cell]);
+    }
+    if let Some(best) = trained.tuning.as_ref().and_then(Tuning::best) {
+        table.row(cells!["held-out loss", best.loss]);
+        if let (Some(tuning), Some(metric)) = (&trained.tuning, best.metric) {
+            table.row(cells![tuning.criterion.clone(), metric]);
+        }
+    }
+    if let Some(effective) = trained.effective {
+        table.row(cells!["observed positives", effective.positives]);
+        table.row(cells!["effective positives", effective.effective]);
+        table.row(cells!["largest inverse propensity", effective.largest_weight]);
+    }
+    if trained.resumed > 0 {
+        table.row(cells!["blocks of the earlier run", trained.resumed]);
+    }
+    table.row(cells!["seconds", time.as_secs_f64()]);
+    table
+}
+
+fn trials(tuning: &Tuning) -> Table {
+    let columns = [
+        Column::new("rate"),
+        Column::new("decay"),
+        Column::new("epoch"),
+        Column::new("held-out loss").significant(6),
+        Column::new(tuning.criterion.clone()).significant(5),
+        Column::new("seconds").significant(3),
+        Column::new("chosen"),
+    ];
+    let by_metric = tuning.trials.iter().any(|trial| trial.metric.is_some());
+    let columns = columns.into_iter().enumerate().filter(|(place, _)| *place != 4 || by_metric).map(|(_, column)| column);
+    let mut table = Table::new("tuning", columns).titled(format!("Tried settings, decided on {} rows", tuning.rows));
+    // With many epochs, those around the best of each setting are what people want to see.
+    let many = tuning.trials.len() > SHOWN;
+    let trials = tuning.trials.iter().enumerate().filter(|(place, trial)| !many || trial.chosen || last_of_setting(tuning, *place));
+    for (_, trial) in trials.take(SHOWN) {
+        let mut cells = Vec::from(cells![trial.setting.rate, trial.setting.decay, trial.epoch, trial.loss]);
+        if by_metric {
+            cells.push(Cell::from(trial.metric));
+        }
+        cells.extend(cells![trial.seconds, if trial.chosen { "yes" } else { "" }]);
+        table.row(cells);
+    }
+    table
+}
+
+fn last_of_setting(tuning: &Tuning, place: usize) -> bool {
+    tuning.trials.get(place + 1).is_none_or(|next| next.setting != tuning.trials[place].setting)
+}

@@ -1,0 +1,142 @@
+//! Alternating learning of classifier and propensities, from observed labels alone.
+//!
+//! The rows are halved at random. In each round the classifier f is trained by the unbiased loss at the current p on one half,
+//! and then p, on the other half, by the same loss where 1/eta takes the place of 1/p:
+//! `-(y / eta) ln p - (1 - y / eta) ln(1 - p)` with eta = f(x). Its minimum over a half of n rows is `p = 1/n sum y / eta`. The
+//! halves swap from round to round, so no row decides about p that its own eta was trained on.
+//!
+//! `1/eta` has no bound, so eta counts as at least the label's observed frequency on the half, below which no mean of true
+//! probabilities can lie; p is then at most 1 by itself. A label that does not occur on a half keeps its p. The start is the
+//! propensities that are given, or 1/2: without rows on which a label is nearly sure, every start is a fixed point.
+//!
+//! # Reference
+//! Zhu et al.: *Unbiased implicit recommendation and propensity estimation via combinational joint learning*, RecSys 2020, as
+//! the paper's appendix puts it.
+
+use super::fit::{Finished, blocks, features};
+use super::trainer::Trainer;
+use crate::data::{Dataset, Features, split_rows_for};
+use crate::error::{Error, Result};
+use crate::predict::{Block, Normalize, sigmoid};
+use crate::propensity::{Bound, Propensities};
+use crate::rng::Purpose;
+use std::sync::{Mutex, PoisonError};
+
+/// Rounds unless told.
+pub const ROUNDS: usize = 6;
+
+/// Where p starts when nothing is given.
+const START: f64 = 0.5;
+
+/// The loss that f is trained by.
+const LOSS: &str = "unbiased-logistic";
+
+/// Learns propensities in so many rounds; the trainer says how f is trained.
+pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> Result<Propensities> {
+    if trainer.loss().name() != LOSS {
+        return Err(Error::value("alternating learning trains by one loss only")
+            .expected(format!("'{LOSS}'"))
+            .found(format!("'{}'", trainer.loss().name())));
+    }
+    let labels = data.labels();
+    trainer.check(labels.cols(), data.rows())?;
+    let halves = split_rows_for(Purpose::HeldOut, data.rows(), 0.5, trainer.seed)?;
+    let halves = [halves.0, halves.1];
+    let positives = [by_label(data, &halves[0]), by_label(data, &halves[1])];
+    let start = if trainer.propensities.is_some() { trainer.clipped(labels.cols()) } else { vec![START; labels.cols()] };
+    let mut propensities = Propensities::new("joint:alternating", start)?;
+    for round in 0..rounds {
+        let (train, test) = (round % 2, 1 - round % 2);
+        let next = Mutex::new(propensities.values().to_vec());
+        let update = |Finished { block, .. }: Finished| {
+            let mut p = vec![None; block.width()];
+            for (lane, p) in p.iter_mut().enumerate() {
+                let rows = &positives[test][block.first as usize + lane];
+                *p = propensity(data, &block, lane, trainer.normalize, rows, halves[test].len())?;
+            }
+            let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+            for (place, p) in next[block.first as usize..].iter_mut().zip(p) {
+                *place = p.unwrap_or(*place);
+            }
+            Ok(())
+        };
+        let at_p: Trainer<'_> = *trainer;
+        at_p.propensities(Some(&propensities)).run(data, &halves[train], None, &blocks(labels.cols()), &update)?;
+        propensities = Propensities::new("joint:alternating", next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+    }
+    Ok(propensities.with_bound(Bound::None).with_note("learned in turns with the classifier from observed labels alone"))
+}
+
+/// The rows of each label.
+fn by_label(data: &Dataset<'_>, rows: &[usize]) -> Vec<Vec<usize>> {
+    let mut found = vec![Vec::new(); data.labels().cols()];
+    for &row in rows {
+        data.labels().row_ids(row).iter().for_each(|&label| found[label as usize].push(row));
+    }
+    found
+}
+
+/// The minimum of the module's loss for one label, given the rows with it and how many rows there are.
+fn propensity(
+    data: &Dataset<'_>,
+    block: &Block,
+    lane: usize,
+    normalize: Normalize,
+    positives: &[usize],
+    rows: usize,
+) -> Result<Option<f64>> {
+    if positives.is_empty() {
+        return Ok(None);
+    }
+    let (features, width) = (features(data)?, block.width());
+    let frequency = positives.len() as f64 / rows as f64;
+    let inverse = |row: usize| {
+        let weight = |feature: usize| f64::from(block.weights[feature * width + lane]);
+        let (sum, factor) = match features {
+            Features::Sparse(matrix) => {
+                let (ids, values) = matrix.row(row);
+                let products = ids.iter().zip(values).map(|(&id, &value)| weight(id as usize) * f64::from(value));
+                (products.sum::<f64>(), normalize.factor(values))
+            }
+            Features::Dense(matrix) => {
+                let values = matrix.row(row);
+                let products = values.iter().enumerate().map(|(id, &value)| weight(id) * f64::from(value));
+                (products.sum::<f64>(), normalize.factor(values))
+            }
+        };
+        let logit = f64::from(block.bias[lane]) + sum * f64::from(factor);
+        1.0 / sigmoid(logit as f32).max(frequency)
+    };
+    let mean = positives.iter().map(|&row| inverse(row)).sum::<f64>() / rows as f64;
+    Ok(Some(mean.min(1.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dense, Labels};
+
+    /// The closed form is where central differences of the loss vanish.
+    #[test]
+    fn the_propensity_is_the_minimum_of_its_loss() {
+        let values: Vec<f32> = (0..40).map(|i| (i as f32 * 0.37).sin() * 2.0).collect();
+        let ids = (0..40u32).map(|row| if row % 3 == 0 { vec![0] } else { vec![] });
+        let features = Features::Dense(Dense::new(40, 1, values.clone()).unwrap());
+        let data = Dataset::new(Some(features), Labels::from_ids(1, ids).unwrap()).unwrap();
+        let block = Block { first: 0, bias: vec![0.8], weights: vec![0.6] };
+        let positives: Vec<usize> = (0..40).step_by(3).collect();
+        let p = propensity(&data, &block, 0, Normalize::None, &positives, 40).unwrap().unwrap();
+        let loss = |p: f64| -> f64 {
+            let one = |row: usize| {
+                let eta = sigmoid(0.8 + 0.6 * values[row]).max(14.0 / 40.0);
+                let y = if row % 3 == 0 { 1.0 / eta } else { 0.0 };
+                -y * p.ln() - (1.0 - y) * (1.0 - p).ln()
+            };
+            (0..40).map(one).sum()
+        };
+        assert!(p > 0.3 && p < 0.95, "{p}");
+        let slope = (loss(p + 1e-5) - loss(p - 1e-5)) / 2e-5;
+        assert!(slope.abs() < 1e-4, "{slope}");
+        assert_eq!(propensity(&data, &block, 0, Normalize::None, &[], 40).unwrap(), None);
+    }
+}

@@ -1,0 +1,254 @@
+//! Blocks of labels through a solver: in parallel, within a bound of memory, to whoever wants them.
+
+use super::batches::Batches;
+use super::held_out::HeldOut;
+use super::problem::Problem;
+use super::trainer::{Solver, Trainer};
+use super::{adam, joint, newton};
+use crate::data::{Csr, Dataset, Features, Labels};
+use crate::error::{Error, Result};
+use crate::losses::Loss;
+use crate::predict::{Block, Model};
+use crate::propensity::Propensities;
+use crate::rng::{Purpose, below, stream};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Labels of a block: one vector register of the widest processors holds a number of each.
+pub const WIDTH: usize = 16;
+
+/// A block that is trained.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Its weights.
+    pub block: Block,
+    /// The propensities of its labels, when they were learned along.
+    pub propensities: Option<Vec<f64>>,
+}
+
+/// How a model did on held-out rows after a round of training.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// The mean over rows of the loss, summed over labels.
+    pub loss: f64,
+    /// The best labels of each row with their logits.
+    pub predictions: Csr<'static, f32>,
+}
+
+/// Rows that a model in training is held against.
+#[derive(Clone, Copy)]
+pub(super) struct Others<'a> {
+    pub(super) data: &'a Dataset<'a>,
+    pub(super) rows: &'a [usize],
+    pub(super) depth: usize,
+}
+
+/// Takes a block that is trained.
+pub(super) type Sink<'a> = dyn Fn(Finished) -> Result<()> + Sync + 'a;
+
+impl Trainer<'_> {
+    /// Trains a model.
+    ///
+    /// ```
+    /// use unmissed::{data::{Dataset, Dense, Features, Labels}, train::Trainer};
+    /// let features = Dense::new(4, 1, vec![-2.0, -1.0, 1.0, 2.0])?;
+    /// let labels = Labels::from_ids(2, [vec![0], vec![0], vec![1], vec![1]])?;
+    /// let data = Dataset::new(Some(Features::Dense(features)), labels)?;
+    /// let model = Trainer::new("logistic")?.fit(&data)?;
+    /// let weights = [model.weight(0, 0), model.weight(0, 1)];
+    /// assert!(weights[0] < 0.0 && weights[1] > 0.0);
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn fit(&self, data: &Dataset<'_>) -> Result<Model> {
+        Ok(self.fit_whole(data)?.0)
+    }
+
+    /// Trains a model; with [`Solver::Joint`] also gives the propensities that were learned.
+    pub fn fit_whole(&self, data: &Dataset<'_>) -> Result<(Model, Option<Propensities>)> {
+        let finished = Mutex::new(Vec::new());
+        let all = blocks(data.labels().cols());
+        self.fit_blocks(data, &all, &|block| {
+            finished.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+            Ok(())
+        })?;
+        self.assemble(data, finished.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Trains some blocks of labels, out of those that [`blocks`] names, and hands each over as it is finished: in any order, from
+    /// any thread. A block comes out the same whatever else is trained.
+    pub fn fit_blocks(
+        &self,
+        data: &Dataset<'_>,
+        blocks: &[Range<u32>],
+        sink: &(dyn Fn(Finished) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let rows: Vec<usize> = (0..data.rows()).collect();
+        self.run(data, &rows, None, blocks, sink).map(drop)
+    }
+
+    /// Trains on some rows of the data and sees after each round how well the model does on others: the mean loss of a row and
+    /// the best `depth` labels of each.
+    pub fn fit_watching(
+        &self,
+        data: &Dataset<'_>,
+        rows: &[usize],
+        others: (&Dataset<'_>, &[usize]),
+        depth: usize,
+    ) -> Result<(Model, Vec<Checkpoint>)> {
+        let finished = Mutex::new(Vec::new());
+        let others = Others { data: others.0, rows: others.1, depth };
+        let checkpoints = self.run(data, rows, Some(others), &blocks(data.labels().cols()), &|block| {
+            finished.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+            Ok(())
+        })?;
+        let (model, _) = self.assemble(data, finished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        Ok((model, checkpoints))
+    }
+
+    fn assemble(&self, data: &Dataset<'_>, mut finished: Vec<Finished>) -> Result<(Model, Option<Propensities>)> {
+        finished.sort_unstable_by_key(|finished| finished.block.first);
+        let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
+        let learned = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
+        let blocks = finished.into_iter().map(|finished| finished.block).collect();
+        Ok((Model::new(features(data)?.cols(), self.normalize, blocks)?, learned))
+    }
+
+    /// Trains the blocks on the rows.
+    pub(super) fn run(
+        &self,
+        data: &Dataset<'_>,
+        rows: &[usize],
+        others: Option<Others<'_>>,
+        blocks: &[Range<u32>],
+        sink: &Sink<'_>,
+    ) -> Result<Vec<Checkpoint>> {
+        let (features, labels) = (features(data)?, data.labels());
+        let many = labels.cols();
+        self.check(many, rows.len())?;
+        let propensities = match self.solver {
+            Solver::Joint(_) => joint::starts(self, many),
+            _ => self.clipped(many),
+        };
+        let bias = starting_bias(labels, rows, &propensities, self.loss);
+        let (rounds, batches) = match self.solver {
+            Solver::Adam(adam) | Solver::Joint(adam) => {
+                (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, self.normalize))
+            }
+            Solver::Newton(_) => (1, Batches::new(features, labels, rows, newton::ROWS, self.normalize)),
+        };
+        let held_out = match others {
+            None => None,
+            Some(Others { data, rows, depth }) => {
+                let features = self::features(data)?;
+                if (features.cols(), data.labels().cols()) != (batches.features(), many) {
+                    return Err(Error::value("the rows to validate on are not like those to train on")
+                        .expected(format!("{} features and {many} labels", batches.features()))
+                        .found(format!("{} and {}", features.cols(), data.labels().cols())));
+                }
+                let batches = Batches::new(features, data.labels(), rows, newton::ROWS, self.normalize);
+                Some(HeldOut::new(batches, self.loss, many, depth, rounds))
+            }
+        };
+        let problem = Problem {
+            batches: &batches,
+            held_out: held_out.as_ref(),
+            loss: self.loss,
+            propensities: &propensities,
+            weights: self.weights,
+            bias: &bias,
+            seed: self.seed,
+            progress: self.progress,
+        };
+        let trained: usize = blocks.iter().map(|block| block.len()).sum();
+        self.progress.begin("training", (trained * rounds) as u64);
+        for some in blocks.chunks(self.at_once(&batches)?) {
+            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train::<WIDTH>(&problem, block)?))?;
+        }
+        let checkpoint =
+            |held_out: &HeldOut, round| Ok(Checkpoint { loss: held_out.loss(round), predictions: held_out.predictions(round)? });
+        match &held_out {
+            Some(held_out) => (0..held_out.rounds()).map(|round| checkpoint(held_out, round)).collect(),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn train<const W: usize>(&self, problem: &Problem<'_>, block: &Range<u32>) -> Result<Finished> {
+        let first = block.start;
+        if first as usize % W != 0 || block.end as usize != problem.labels().min(first as usize + W) {
+            return Err(Error::value("no such block of labels").expected(format!("{W} labels from a multiple of {W} on")));
+        }
+        let plain = |block| Finished { block, propensities: None };
+        match &self.solver {
+            Solver::Adam(adam) => adam::train::<W>(problem, first, adam, self.decay).map(plain),
+            Solver::Newton(newton) => newton::train::<W>(problem, first, newton, self.decay).map(plain),
+            Solver::Joint(adam) => joint::train::<W>(problem, first, adam, self.decay),
+        }
+    }
+
+    /// How many blocks fit into the memory at a time.
+    fn at_once(&self, batches: &Batches) -> Result<usize> {
+        let Some(memory) = self.memory else { return Ok(usize::MAX) };
+        // Vectors by feature and by row; one more by feature is the finished block.
+        let (by_feature, by_row, rows) = match self.solver {
+            Solver::Adam(_) | Solver::Joint(_) => (5, 1, batches.largest()),
+            Solver::Newton(_) => (7, 5, batches.rows()),
+        };
+        let line = (WIDTH * size_of::<f32>()) as u64;
+        let block = line * (by_feature * batches.features() as u64 + by_row * rows as u64);
+        let blocks = memory / block.max(1);
+        if blocks == 0 {
+            return Err(Error::value("the memory does not hold one block of labels")
+                .expected(format!("at least {}", megabytes(block)))
+                .found(megabytes(memory)));
+        }
+        // As many as there are threads may start at any time, so more do not need a bound.
+        Ok(if blocks as usize >= rayon::current_num_threads() { usize::MAX } else { blocks as usize })
+    }
+}
+
+/// The blocks of so many labels.
+///
+/// ```
+/// assert_eq!(unmissed::train::blocks(20), [0..16, 16..20]);
+/// ```
+pub fn blocks(labels: usize) -> Vec<Range<u32>> {
+    (0..labels).step_by(WIDTH).map(|first| first as u32..labels.min(first + WIDTH) as u32).collect()
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+/// The features of data that have some.
+pub(super) fn features<'a>(data: &'a Dataset<'_>) -> Result<&'a Features<'a>> {
+    data.features().ok_or_else(|| {
+        Error::value("the data have no features to train on").hint("training needs rows of 'labels feature:value ...'")
+    })
+}
+
+/// The log-odds of each label's corrected frequency, within reason.
+fn starting_bias(labels: &Labels<'_>, rows: &[usize], propensities: &[f64], loss: &dyn Loss) -> Vec<f32> {
+    let mut counts = vec![0u32; labels.cols()];
+    for &row in rows {
+        labels.row_ids(row).iter().for_each(|&label| counts[label as usize] += 1);
+    }
+    let n = rows.len() as f64;
+    let corrects = loss.nature().corrects;
+    let start = |(&count, &p): (&u32, &f64)| {
+        let q = if corrects { 1.0 / p } else { 1.0 };
+        let prior = ((f64::from(count) * q + 0.5) / (n + 1.0)).clamp(1e-7, 0.5);
+        (prior / (1.0 - prior)).ln() as f32
+    };
+    counts.iter().zip(propensities).map(start).collect()
+}
+
+/// The rows in random order.
+fn shuffled(rows: &[usize], seed: u64) -> Vec<usize> {
+    let mut rng = stream(seed, Purpose::Batches, u64::MAX);
+    let mut rows = rows.to_vec();
+    for last in (1..rows.len()).rev() {
+        rows.swap(last, below(&mut rng, last as u64 + 1) as usize);
+    }
+    rows
+}
