@@ -22,6 +22,7 @@
 //! ```
 
 mod bootstrap;
+mod by_count;
 pub mod compare;
 pub mod compat;
 pub mod controlled;
@@ -49,6 +50,7 @@ mod table;
 mod tally;
 mod tally_file;
 
+pub use by_count::{HitsByCount, ModelHits};
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use groups::Groups;
 pub use interval::IntervalKind;

@@ -1,7 +1,7 @@
 //! `unmissed evaluate` and `unmissed merge`: how good predictions are, from labels with holes.
 
 pub(super) mod inputs;
-mod present;
+pub(super) mod present;
 
 use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed};
