@@ -1,4 +1,4 @@
-.PHONY: test bench bench-peers fuzz release
+.PHONY: test bench bench-peers fuzz release wheel
 .DEFAULT_GOAL := test
 
 # Everything that must hold before a change lands. The last line counts tests.
@@ -18,6 +18,10 @@ bench-peers:
 # A few minutes of fuzzing for every reader; needs `cargo install cargo-fuzz`.
 fuzz:
 	@bash scripts/fuzz.sh
+
+# The Python package: a wheel and a source distribution in target/wheels.
+wheel:
+	@bash scripts/wheel.sh
 
 release:
 	cargo build --release

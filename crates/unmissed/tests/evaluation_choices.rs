@@ -47,7 +47,7 @@ fn psndcg_of_others_is_only_under_their_name() {
     let (truth, scores) = (truth(), scores());
     let ours = Evaluation::new(&truth, &[("a", &scores)]).unwrap().metrics(&["ndcg:normalized"]).unwrap().ks(&[3]).unwrap();
     let ours = ours.propensity(p.clone()).run().unwrap().rows[0].value.unwrap();
-    let theirs = compat::evaluate(Library::PyXclib, &truth, &scores, Some(&p), 3).unwrap();
+    let theirs = compat::evaluate(Library::PyXclib, &truth, &scores, Some(&p.inverse()), 3).unwrap();
     let theirs = theirs.iter().find(|v| v.name == "psndcg").unwrap().values[2];
     let d = |rank: f64| 1.0 / (rank + 1.0).log2();
     assert!(close(ours, (2.0 + 4.0 * d(3.0) + 1.25 * d(2.0)) / (4.0 + 2.0 * d(2.0) + 1.25)));

@@ -121,9 +121,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     if let Some(library) = library {
         let k = args.k.iter().copied().max().unwrap_or(1);
+        let inverse = propensities.first().map(Propensities::inverse);
         let mut all = Vec::new();
         for (name, scores) in &scores {
-            all.push((*name, compat::evaluate(library, truth, scores, propensities.first(), k)?));
+            all.push((*name, compat::evaluate(library, truth, scores, inverse.as_deref(), k)?));
         }
         return app.emit(&present::compat(&all)?);
     }
