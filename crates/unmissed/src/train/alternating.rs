@@ -129,7 +129,7 @@ mod tests {
         let loss = |p: f64| -> f64 {
             let one = |row: usize| {
                 let eta = sigmoid(0.8 + 0.6 * values[row]).max(14.0 / 40.0);
-                let y = if row % 3 == 0 { 1.0 / eta } else { 0.0 };
+                let y = if row.is_multiple_of(3) { 1.0 / eta } else { 0.0 };
                 -y * p.ln() - (1.0 - y) * (1.0 - p).ln()
             };
             (0..40).map(one).sum()
