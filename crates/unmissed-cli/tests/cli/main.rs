@@ -9,4 +9,5 @@ mod help;
 mod manners;
 mod predict;
 mod propensity;
+mod train;
 mod workdir;
