@@ -40,7 +40,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
     }
     let labels = data.labels();
     trainer.check(labels.cols(), data.rows())?;
-    let normalize = trainer.settled(features(data)?).normalize;
+    let normalize = trainer.settled(data)?.normalize;
     let halves = split_rows_for(Purpose::HeldOut, data.rows(), 0.5, trainer.seed)?;
     let halves = [halves.0, halves.1];
     let positives = [by_label(data, &halves[0]), by_label(data, &halves[1])];

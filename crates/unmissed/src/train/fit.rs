@@ -111,8 +111,7 @@ impl Trainer<'_> {
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
         let learned = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
         let blocks = finished.into_iter().map(|finished| finished.block).collect();
-        let features = features(data)?;
-        Ok((Model::new(features.cols(), self.settled(features).normalize, blocks)?, learned))
+        Ok((Model::new(features(data)?.cols(), self.settled(data)?.normalize, blocks)?, learned))
     }
 
     /// Trains the blocks on the rows.
@@ -131,7 +130,7 @@ impl Trainer<'_> {
             Solver::Joint(_) => joint::starts(self, many),
             _ => self.clipped(many),
         };
-        let Settled { normalize, decay, .. } = self.settled(features);
+        let Settled { normalize, decay, .. } = self.settled(data)?;
         let bias = starting_bias(labels, rows, &propensities, self.loss);
         let (rounds, batches) = match self.solver {
             Solver::Adam(adam) | Solver::Joint(adam) => {

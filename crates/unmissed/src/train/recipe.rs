@@ -112,7 +112,7 @@ impl<'a> Recipe<'a> {
     pub fn train(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
         let prepared = self.prepare(data)?;
         let alternated = prepared.alternated()?;
-        let trainer = prepared.trainer(&self.trainer, alternated.as_ref())?.settled(features(data)?).trainer;
+        let trainer = prepared.trainer(&self.trainer, alternated.as_ref())?.settled(data)?.trainer;
         let (model, learned) = trainer.fit_whole(data)?;
         Ok((model, self.trained(data, &trainer, prepared.tuning, learned.or(alternated.clone()), 0)?))
     }
@@ -123,7 +123,7 @@ impl<'a> Recipe<'a> {
         let features = features(data)?;
         let labels = data.labels().cols();
         self.trainer.check(labels, data.rows())?;
-        let Settled { trainer, normalize, .. } = self.trainer.settled(features);
+        let Settled { trainer, normalize, .. } = self.trainer.settled(data)?;
         let manifest = Manifest {
             rows: data.rows() as u64,
             features: features.cols(),

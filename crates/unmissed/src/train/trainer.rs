@@ -2,8 +2,9 @@
 
 use super::adam::Adam;
 use super::batches::LARGEST_BATCH;
+use super::fit::features;
 use super::newton::Newton;
-use crate::data::{Features, LabelStats, Labels};
+use crate::data::{Dataset, Features, LabelStats, Labels};
 use crate::error::{Error, Result, digits};
 use crate::losses::{self, Loss, Nature};
 use crate::predict::Normalize;
@@ -28,12 +29,14 @@ impl Solver {
         if nature.convex { Solver::Newton(Newton::default()) } else { Solver::Adam(Adam::default()) }
     }
 
-    /// The decay to take unless there is a reason, for rows of this mean squared norm: 1e-4 times that for Newton's method, so
-    /// that the size of features does not matter. For Adam 0: an early end does for it what decay does for an optimum.
-    pub fn usual_decay(self, squared_norm: f64) -> f64 {
+    /// The decay to take unless there is a reason. For Newton's method 3e-5 times the mean squared norm of rows, so that the size
+    /// of features does not matter, times the factor by which inverse propensities reduce the number of positives that count:
+    /// the less the data say, the less weights may follow them. For Adam 0: an early end does for it what decay does for an
+    /// optimum.
+    pub fn usual_decay(self, squared_norm: f64, fewer: f64) -> f64 {
         match self {
-            Solver::Newton(_) if squared_norm > 0.0 => DECAY * squared_norm,
-            Solver::Newton(_) => DECAY,
+            Solver::Newton(_) if squared_norm > 0.0 => DECAY * squared_norm * fewer,
+            Solver::Newton(_) => DECAY * fewer,
             Solver::Adam(_) | Solver::Joint(_) => 0.0,
         }
     }
@@ -66,7 +69,7 @@ impl Solver {
 }
 
 /// What Newton's method takes unless told: see `docs/training.md` for what it was measured on.
-const DECAY: f64 = 1e-4;
+const DECAY: f64 = 3e-5;
 
 /// The loss whose likelihood has the propensities in it.
 pub(super) const PLUGIN: &str = "plugin-logistic";
@@ -174,13 +177,18 @@ impl<'a> Trainer<'a> {
     }
 
     /// The same with everything decided that follows from the data unless it is given: scaling and decay.
-    pub(super) fn settled(&self, features: &Features<'_>) -> Settled<'a> {
+    pub(super) fn settled(&self, data: &Dataset<'_>) -> Result<Settled<'a>> {
+        let features = features(data)?;
         let normalize = self.normalize.unwrap_or_else(|| Normalize::usual(features));
-        let decay = self.decay.unwrap_or_else(|| match normalize {
-            Normalize::L2 => self.solver.usual_decay(1.0),
-            Normalize::None => self.solver.usual_decay(squared_norm(features)),
-        });
-        Settled { trainer: Trainer { normalize: Some(normalize), decay: Some(decay), ..*self }, normalize, decay }
+        let decay = match self.decay {
+            Some(decay) => decay,
+            None => {
+                let norm = if normalize == Normalize::L2 { 1.0 } else { squared_norm(features) };
+                let size = self.effective_sample_size(data.labels())?.filter(|size| size.effective > 0.0);
+                self.solver.usual_decay(norm, size.map_or(1.0, |size| size.positives / size.effective))
+            }
+        };
+        Ok(Settled { trainer: Trainer { normalize: Some(normalize), decay: Some(decay), ..*self }, normalize, decay })
     }
 
     /// The seed of whatever is random.

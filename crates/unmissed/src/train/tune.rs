@@ -8,7 +8,7 @@
 //! metric estimated with the propensities of the training; only a controlled set can tell whether these are right.
 
 use super::criterion::{Criterion, Judge};
-use super::fit::{Others, blocks, features};
+use super::fit::{Others, blocks};
 use super::grid::{Grid, Setting};
 use super::trainer::{Settled, Trainer};
 use crate::data::{Dataset, split_rows_for};
@@ -73,7 +73,8 @@ impl<'a> Search<'a> {
 
     /// Tries the settings on the data.
     pub fn run(&self, trainer: &Trainer<'_>, data: &Dataset<'_>) -> Result<Tuning> {
-        let Settled { trainer, decay, .. } = trainer.settled(features(data)?);
+        trainer.check(data.labels().cols(), data.rows())?;
+        let Settled { trainer, decay, .. } = trainer.settled(data)?;
         let settings = match &self.grid {
             Some(grid) => grid.settings(trainer.solver),
             None => vec![Setting { rate: trainer.solver.adam().map(|adam| adam.rate), decay }],

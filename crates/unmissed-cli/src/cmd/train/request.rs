@@ -18,7 +18,8 @@ pub(super) struct Solving {
     /// Learning rate of Adam [default: 0.02]; with --tune the rates to try, separated by commas
     #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true)]
     rate: Vec<f64>,
-    /// How strongly weights are drawn to zero [default: for Newton's method 1e-4 times the mean squared norm of rows, for Adam 0]; with --tune the decays to try
+    /// How strongly weights are drawn to zero [default: follows from the data for
+    /// Newton's method, 0 for Adam]; with --tune the decays to try
     #[arg(long, value_name = "DECAY", value_delimiter = ',', allow_negative_numbers = true)]
     decay: Vec<f64>,
     /// Epochs of Adam; the most of them unless --holdout 0 [default: 20]
