@@ -1,4 +1,4 @@
-.PHONY: test bench fuzz release
+.PHONY: test bench bench-peers fuzz release wheel
 .DEFAULT_GOAL := test
 
 # Everything that must hold before a change lands. The last line counts tests.
@@ -9,9 +9,19 @@ test:
 bench:
 	cargo bench --workspace
 
+# Evaluation beside napkinXC and xCOLUMNs, on the same data in the same run; installs them into target/peers.
+bench-peers:
+	python3 -m venv target/peers
+	target/peers/bin/pip install --quiet napkinxc xcolumns
+	UNMISSED_BENCH_PYTHON=$(CURDIR)/target/peers/bin/python UNMISSED_BENCH_FILES=1 cargo bench -p unmissed --bench evaluation
+
 # A few minutes of fuzzing for every reader; needs `cargo install cargo-fuzz`.
 fuzz:
 	@bash scripts/fuzz.sh
+
+# The Python package: a wheel and a source distribution in target/wheels.
+wheel:
+	@bash scripts/wheel.sh
 
 release:
 	cargo build --release

@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Error(unmissed::Error),
     /// Standard output could not be written.
     Stdout(io::Error),
+    /// A finding that was not to be there; the results were written all the same.
+    Gate(String),
 }
 
 impl Failure {
@@ -26,6 +28,7 @@ impl Failure {
         let kind = match self {
             Failure::Stdout(cause) => Some(cause.kind()),
             Failure::Error(error) => error.io_kind(),
+            Failure::Gate(_) => None,
         };
         kind == Some(io::ErrorKind::BrokenPipe)
     }
@@ -33,6 +36,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Error(error) if error.kind() == ErrorKind::Interrupted => ExitCode::from(130),
+            Failure::Gate(_) => ExitCode::from(1),
             _ => ExitCode::from(2),
         }
     }
@@ -113,6 +117,7 @@ impl App {
         let _ = match failure {
             Failure::Error(error) => writeln!(io::stderr(), "error: {error}"),
             Failure::Stdout(cause) => writeln!(io::stderr(), "error: cannot write to standard output: {cause}"),
+            Failure::Gate(why) => writeln!(io::stderr(), "failed: {why}"),
         };
     }
 }

@@ -47,7 +47,7 @@ fn psndcg_of_others_is_only_under_their_name() {
     let (truth, scores) = (truth(), scores());
     let ours = Evaluation::new(&truth, &[("a", &scores)]).unwrap().metrics(&["ndcg:normalized"]).unwrap().ks(&[3]).unwrap();
     let ours = ours.propensity(p.clone()).run().unwrap().rows[0].value.unwrap();
-    let theirs = compat::evaluate(Library::PyXclib, &truth, &scores, Some(&p), 3).unwrap();
+    let theirs = compat::evaluate(Library::PyXclib, &truth, &scores, Some(&p.inverse()), 3).unwrap();
     let theirs = theirs.iter().find(|v| v.name == "psndcg").unwrap().values[2];
     let d = |rank: f64| 1.0 / (rank + 1.0).log2();
     assert!(close(ours, (2.0 + 4.0 * d(3.0) + 1.25 * d(2.0)) / (4.0 + 2.0 * d(2.0) + 1.25)));
@@ -203,6 +203,23 @@ fn findings_tell_what_is_wrong() {
     let jpv = unmissed::propensity::models::parse("jpv").unwrap().propensities(&stats).unwrap();
     let result = Evaluation::new(&truth, &[("a", &a)]).unwrap().train(&stats).propensity(jpv).run().unwrap();
     assert!(result.findings.iter().any(|finding| finding.code == "U002"));
+}
+
+/// U003: one row with an inverse propensity of 1000 among 199 with 1.
+#[test]
+fn few_effective_rows_are_found() {
+    let truth = Labels::from_ids(2, (0..200).map(|row| vec![u32::from(row == 3)])).unwrap();
+    let scores = Csr::from_rows(2, (0..200).map(|row| [(u32::from(row == 3), 1.0f32)])).unwrap();
+    let result = |p: f64| {
+        let p = Propensities::new("p", vec![1.0, p]).unwrap();
+        Evaluation::new(&truth, &[("a", &scores)]).unwrap().ks(&[1]).unwrap().propensity(p).run().unwrap()
+    };
+    let findings = result(0.001).findings;
+    let finding = findings.iter().find(|finding| finding.code == "U003").unwrap();
+    // (199 + 1000)^2 / (199 + 1000^2) = 1.437...
+    assert!(finding.message.contains("@1 of a rests on 1.4 effective rows of 200"), "{}", finding.message);
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(result(0.5).findings.iter().all(|finding| finding.code != "U003"));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn compat_gives_the_numbers_of_other_libraries() {
     for case in cases() {
         let peers = json(&case.folder.join("peers.json"));
         for (key, library) in [("pyxclib", Library::PyXclib), ("napkinxc", Library::NapkinXc)] {
-            let ours = evaluate(library, case.test.labels(), &case.scores, Some(&case.jpv), 5).unwrap();
+            let ours = evaluate(library, case.test.labels(), &case.scores, Some(&case.jpv.inverse()), 5).unwrap();
             let theirs = peers[key].as_object().unwrap();
             assert_eq!(ours.len(), theirs.len(), "{key}");
             for of_metric in ours {

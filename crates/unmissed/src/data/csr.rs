@@ -141,12 +141,14 @@ impl<'a, V: Value> Csr<'a, V> {
     }
 
     /// The ids and values of one row.
+    #[inline]
     pub fn row(&self, row: usize) -> (&[u32], &[V]) {
         let range = self.offsets[row] as usize..self.offsets[row + 1] as usize;
         (&self.ids[range.clone()], &self.values[range])
     }
 
     /// The ids of one row.
+    #[inline]
     pub fn row_ids(&self, row: usize) -> &[u32] {
         &self.ids[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
@@ -271,6 +273,11 @@ impl<'a, V: Value> Csr<'a, V> {
         }
     }
 
+    /// Offsets, ids and values, for whoever keeps matrices in another way; what is owned is not copied.
+    pub fn into_arrays(self) -> (Vec<u64>, Vec<u32>, Vec<V>) {
+        (self.offsets.into_owned(), self.ids.into_owned(), self.values.into_owned())
+    }
+
     /// Bytes that the arrays take.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.offsets) + size_of_val(&*self.ids) + size_of_val(&*self.values)
@@ -342,19 +349,17 @@ pub(crate) fn check_row<V: Value>(
     cols: u32,
     scratch: &mut Vec<u32>,
 ) -> std::result::Result<bool, RowFault> {
-    if let Some(place) = values.iter().position(|value| !value.is_valid()) {
+    // Without branches, so that millions of rows are checked at the speed of memory; where it is wrong is asked afterwards.
+    if values.iter().fold(0, |wrong, value| wrong | u32::from(!value.is_valid())) != 0
+        && let Some(place) = values.iter().position(|value| !value.is_valid())
+    {
         return Err(RowFault::NotFinite(ids[place]));
     }
-    let mut ascending = true;
-    let mut next = 0u64;
-    let mut largest = 0u32;
-    for &id in ids {
-        ascending &= u64::from(id) >= next;
-        next = u64::from(id) + 1;
-        largest = largest.max(id);
-    }
-    if !ids.is_empty() && largest >= cols {
-        return Err(RowFault::OutOfRange(largest));
+    let following = ids.get(1..).unwrap_or_default();
+    let ascending = ids.iter().zip(following).fold(0, |wrong, (id, next)| wrong | u32::from(id >= next)) == 0;
+    let largest = if ascending { ids.last() } else { ids.iter().max() };
+    if let Some(largest) = largest.filter(|largest| **largest >= cols) {
+        return Err(RowFault::OutOfRange(*largest));
     }
     if !ascending {
         scratch.clear();

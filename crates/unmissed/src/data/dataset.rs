@@ -86,6 +86,16 @@ impl Features<'_> {
         }
     }
 
+    /// The same features with nothing borrowed.
+    pub fn into_owned(self) -> Features<'static> {
+        match self {
+            Features::Sparse(matrix) => Features::Sparse(matrix.into_owned()),
+            Features::Dense(Dense { cols, rows, values }) => {
+                Features::Dense(Dense { cols, rows, values: Cow::Owned(values.into_owned()) })
+            }
+        }
+    }
+
     /// The given rows in the given order.
     pub fn select_rows(&self, rows: &[usize]) -> Features<'static> {
         match self {

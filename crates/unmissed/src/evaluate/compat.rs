@@ -6,9 +6,11 @@
 //! |---|---|
 //! | precision, recall | as ours, observed |
 //! | ndcg | `ndcg-min`, observed |
-//! | psprecision | `precision`, normalized; `psprecision_raw` is unbiased |
+//! | psprecision | `precision`, normalized |
 //! | psndcg | sum over rows of `DCG(q) / I(min(k, abs y))`, divided by that of the best ranking |
 //! | psrecall | sum over rows of `sum_{top k} q y / abs y`, divided by that of the best ranking |
+//! | dcg, psdcg (napkinXC) | mean DCG; sum over rows of `DCG(q) / k`, divided by that of the best ranking |
+//! | psprecision_raw, psrecall_raw, psndcg_raw, psdcg_raw (napkinXC) | the means that the others divide |
 //! | abandonment (napkinXC) | the hit rate: 1 - our `abandonment` |
 //! | coverage (napkinXC) | labels with a hit, divided by the labels that occur in the test rows |
 //!
@@ -29,7 +31,6 @@ use super::select::{NONE, top_k};
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::log_discount;
-use crate::propensity::Propensities;
 use serde::Serialize;
 
 /// A library whose numbers are wanted.
@@ -61,12 +62,13 @@ pub struct CompatValues {
     pub values: Vec<f64>,
 }
 
-/// The library's numbers at 1..=k; the propensity-scored ones when there are propensities.
+/// The library's numbers at 1..=k; the propensity-scored ones when there are inverse propensities. Those may be any weights, as
+/// there: JPV on few rows gives some below 1.
 pub fn evaluate(
     library: Library,
     truth: &Labels<'_>,
     scores: &Csr<'_, f32>,
-    propensities: Option<&Propensities>,
+    inverse: Option<&[f64]>,
     k: usize,
 ) -> Result<Vec<CompatValues>> {
     same("the predictions", "rows", truth.rows(), scores.rows())?;
@@ -76,8 +78,13 @@ pub fn evaluate(
             .expected(format!("1 to {}, the number of labels", truth.cols()))
             .found(k.to_string()));
     }
-    if let Some(p) = propensities {
-        same("the propensities", "labels", truth.cols(), p.len())?;
+    if let Some(q) = inverse {
+        same("the inverse propensities", "labels", truth.cols(), q.len())?;
+        if let Some(label) = q.iter().position(|q| !(*q >= 0.0 && q.is_finite())) {
+            return Err(Error::value(format!("the inverse propensity of label {label} is out of range"))
+                .expected("a finite number of at least 0")
+                .found(q[label].to_string()));
+        }
     }
     let mut sums = Sums::new(k);
     let (mut keys, mut top) = (Vec::new(), vec![NONE; k]);
@@ -85,7 +92,7 @@ pub fn evaluate(
     for row in 0..truth.rows() {
         let (ids, values) = scores.row(row);
         top_k(ids, values, &mut keys, &mut top);
-        sums.add(truth.row_ids(row), &top, propensities, &mut covered);
+        sums.add(truth.row_ids(row), &top, inverse, &mut covered);
     }
     let n = truth.rows() as f64;
     let means = |sums: &[f64]| sums.iter().map(|sum| sum / n).collect::<Vec<f64>>();
@@ -95,13 +102,17 @@ pub fn evaluate(
         CompatValues { name: "recall", values: means(&sums.recall) },
         CompatValues { name: "ndcg", values: means(&sums.ndcg) },
     ];
-    if propensities.is_some() {
-        all.push(CompatValues { name: "psprecision", values: ratios(&sums.scored[0], &sums.best[0]) });
-        if library == Library::NapkinXc {
-            all.push(CompatValues { name: "psprecision_raw", values: means(&sums.scored[0]) });
+    if library == Library::NapkinXc {
+        all.push(CompatValues { name: "dcg", values: means(&sums.dcg) });
+    }
+    for ((name, raw), (scored, best)) in SCORED.iter().zip(sums.scored.iter().zip(&sums.best)).filter(|_| inverse.is_some()) {
+        // DCG that is scored but not normalised by row exists in one of them only.
+        if *name != "psdcg" || library == Library::NapkinXc {
+            all.push(CompatValues { name, values: ratios(scored, best) });
         }
-        all.push(CompatValues { name: "psrecall", values: ratios(&sums.scored[1], &sums.best[1]) });
-        all.push(CompatValues { name: "psndcg", values: ratios(&sums.scored[2], &sums.best[2]) });
+        if library == Library::NapkinXc {
+            all.push(CompatValues { name: raw, values: means(scored) });
+        }
     }
     if library == Library::NapkinXc {
         all.push(CompatValues { name: "abandonment", values: means(&sums.hit) });
@@ -114,14 +125,19 @@ pub fn evaluate(
     Ok(all)
 }
 
-/// Sums over rows at each k; `scored` and `best` are precision, recall and nDCG.
+/// Names of what is scored by inverse propensities: divided by the best, and as it is.
+const SCORED: [(&str, &str); 4] =
+    [("psprecision", "psprecision_raw"), ("psrecall", "psrecall_raw"), ("psndcg", "psndcg_raw"), ("psdcg", "psdcg_raw")];
+
+/// Sums over rows at each k; `scored` and `best` are in the order of [`SCORED`].
 struct Sums {
     precision: Vec<f64>,
     recall: Vec<f64>,
     ndcg: Vec<f64>,
+    dcg: Vec<f64>,
     hit: Vec<f64>,
-    scored: [Vec<f64>; 3],
-    best: [Vec<f64>; 3],
+    scored: [Vec<f64>; 4],
+    best: [Vec<f64>; 4],
 }
 
 impl Sums {
@@ -131,15 +147,16 @@ impl Sums {
             precision: zeros(),
             recall: zeros(),
             ndcg: zeros(),
+            dcg: zeros(),
             hit: zeros(),
-            scored: [zeros(), zeros(), zeros()],
-            best: [zeros(), zeros(), zeros()],
+            scored: std::array::from_fn(|_| zeros()),
+            best: std::array::from_fn(|_| zeros()),
         }
     }
 
     /// Adds a row; `covered` keeps the best rank at which each label was right.
-    fn add(&mut self, truth: &[u32], top: &[u32], propensities: Option<&Propensities>, covered: &mut [usize]) {
-        let weight = |label: u32| propensities.map_or(1.0, |p| 1.0 / p.get(label));
+    fn add(&mut self, truth: &[u32], top: &[u32], inverse: Option<&[f64]>, covered: &mut [usize]) {
+        let weight = |label: u32| inverse.map_or(1.0, |q| q[label as usize]);
         let mut best: Vec<f64> = truth.iter().map(|label| weight(*label)).collect();
         best.sort_by(|a, b| b.total_cmp(a));
         let size = truth.len() as f64;
@@ -166,11 +183,13 @@ impl Sums {
             self.precision[rank] += hits / k;
             self.recall[rank] += hits / size;
             self.ndcg[rank] += gain / ideal;
+            self.dcg[rank] += gain;
             self.hit[rank] += f64::from(u8::from(hits > 0.0));
             for (sums, values) in [(&mut self.scored, scored), (&mut self.best, top_scored)] {
                 sums[0][rank] += values[0] / k;
                 sums[1][rank] += values[0] / size;
                 sums[2][rank] += values[1] / ideal;
+                sums[3][rank] += values[1] / k;
             }
         }
     }

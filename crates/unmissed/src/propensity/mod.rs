@@ -18,6 +18,7 @@
 
 pub mod bands;
 pub mod checks;
+pub mod contradiction;
 mod curve;
 pub mod dag;
 mod distinct;
@@ -31,6 +32,7 @@ mod phi;
 mod propensities;
 pub mod quantiles;
 mod ratio;
+pub mod sample_size;
 pub mod table_file;
 
 pub use curve::{At, Curve, Hint, Parameter, Sample, Scale};

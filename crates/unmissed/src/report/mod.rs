@@ -4,12 +4,17 @@
 //! A renderer of [`renderers::RENDERERS`] draws the document for its reader (a terminal, a spreadsheet, a paper); none of
 //! them computes anything. Curves go into a [`plot::Chart`], which becomes an SVG or a PNG file.
 
+pub mod audit;
 mod cell;
 pub mod charts;
 mod document;
+pub mod figures;
+pub mod page;
 pub mod plot;
 pub mod renderers;
+mod statistics;
 mod text;
 
 pub use cell::{Cell, Shown};
 pub use document::{Align, Column, Document, Table};
+pub use statistics::{STATISTICS, Statistic};

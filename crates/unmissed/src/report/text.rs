@@ -27,6 +27,14 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// A page without the characters that could make it lie; lines stay.
+pub(super) fn harmless_page(page: String) -> String {
+    if page.chars().all(|c| c == '\n' || !is_stripped(c)) {
+        return page;
+    }
+    page.chars().filter(|c| *c == '\n' || !is_stripped(*c)).collect()
+}
+
 fn is_space(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

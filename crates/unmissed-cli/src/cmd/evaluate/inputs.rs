@@ -12,9 +12,9 @@ use unmissed::{Error, Result};
 
 /// Predictions and what to call them.
 #[derive(Clone, Debug)]
-pub(super) struct Model {
-    pub(super) name: String,
-    pub(super) path: PathBuf,
+pub(in crate::cmd) struct Model {
+    pub(in crate::cmd) name: String,
+    pub(in crate::cmd) path: PathBuf,
 }
 
 impl FromStr for Model {
@@ -35,7 +35,7 @@ impl FromStr for Model {
 }
 
 /// Two models under one name could not be told apart.
-pub(super) fn check_names(models: &[Model]) -> Result<()> {
+pub(in crate::cmd) fn check_names(models: &[Model]) -> Result<()> {
     for (place, model) in models.iter().enumerate() {
         if models[..place].iter().any(|other| other.name == model.name) {
             return Err(
@@ -47,13 +47,13 @@ pub(super) fn check_names(models: &[Model]) -> Result<()> {
 }
 
 /// A shard as `i/n`.
-pub(super) fn shard(text: &str) -> Result<(usize, usize)> {
+pub(in crate::cmd) fn shard(text: &str) -> Result<(usize, usize)> {
     let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
     parts.ok_or_else(|| Error::value("cannot read the shard").expected("i/n, as in 1/4").found(format!("'{text}'")))
 }
 
 /// Propensities that need no training labels: those of a table.
-pub(crate) fn without_train(model: &Parsed, labels: usize) -> Outcome<Propensities> {
+pub(in crate::cmd) fn without_train(model: &Parsed, labels: usize) -> Outcome<Propensities> {
     match model {
         Parsed::Table(path) => Ok(table_file::read(path, Some(labels as u64))?),
         Parsed::Curve(phi) => Err(Error::value(format!("'{}' is a function of training counts", phi.spec()))
@@ -67,7 +67,7 @@ fn needs_train<'a>(what: &str, stats: Option<&'a LabelStats>) -> Result<&'a Labe
 }
 
 /// Groups of labels.
-pub(super) fn groups(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Groups> {
+pub(in crate::cmd) fn groups(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Groups> {
     let (name, cuts) = how.split_once(':').map_or((how, None), |(name, cuts)| (name, Some(cuts)));
     fn numbers<T: FromStr>(cuts: &str) -> Result<Vec<T>> {
         let parsed = cuts.split(',').map(|cut| cut.trim().parse().ok()).collect::<Option<Vec<T>>>();
@@ -97,7 +97,7 @@ fn read_groups(path: &Path, labels: usize) -> Result<Groups> {
 }
 
 /// Gains of labels.
-pub(crate) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Vec<f64>> {
+pub(in crate::cmd) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Vec<f64>> {
     if !Path::new(how).exists() {
         return schemes::from_spec(how, needs_train("weights", stats)?);
     }
@@ -122,7 +122,7 @@ pub(crate) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> R
 }
 
 /// The rate of a controlled set.
-pub(crate) fn rate(text: &str, labels: usize) -> Result<Rate> {
+pub(in crate::cmd) fn rate(text: &str, labels: usize) -> Result<Rate> {
     if Path::new(text).exists() {
         return Ok(Rate::PerLabel(table_file::read_column(text, "rate", Some(labels as u64))?));
     }
@@ -133,5 +133,23 @@ pub(crate) fn rate(text: &str, labels: usize) -> Result<Rate> {
         _ => Err(Error::value("cannot read the rate")
             .expected("r/m as in 16/300, a number in (0, 1], or a csv 'label,rate'")
             .found(format!("'{text}'"))),
+    }
+}
+
+/// How many relevant labels each row has.
+pub(super) fn label_counts(path: &Path, rows: usize) -> Result<Vec<u32>> {
+    let mut counts = vec![None; rows];
+    for (line, row, cell) in table_file::read_cells_by(path, "row", "count", rows as u64)? {
+        counts[row as usize] = Some(cell.parse::<u32>().map_err(|_| {
+            Error::format(format!("cannot read the label count of row {row}"))
+                .expected("a whole number")
+                .found(format!("'{cell}'"))
+                .at(line)
+                .in_file(path)
+        })?);
+    }
+    match counts.iter().position(Option::is_none) {
+        Some(row) => Err(Error::format(format!("row {row} has no label count")).expected("a count for every row").in_file(path)),
+        None => Ok(counts.into_iter().flatten().collect()),
     }
 }

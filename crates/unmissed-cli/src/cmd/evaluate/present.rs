@@ -137,7 +137,7 @@ fn finding_table(result: &EvaluationResult) -> Table {
 }
 
 /// Every number with all that is known about it.
-fn long_table(result: &EvaluationResult) -> Table {
+pub(in crate::cmd) fn long_table(result: &EvaluationResult) -> Table {
     let names = ["metric", "k", "estimator", "propensity", "group", "model", "value", "se", "low", "high", "n", "assumption"];
     let mut table = Table::new("rows", names);
     for row in &result.rows {

@@ -35,18 +35,29 @@ static PRESETS: &[Preset] = &[
         theta: &[0.5, 0.4],
         about: "fitted to Wikipedia, where a category's ancestors count as relevant (an upper bound of p, for labels with more \
                 than 4 descendants); the paper objects that a hierarchy tells which labels to impute instead",
+        data: &["wikilshtc", "wikipedia", "wikiseealso", "wikititles"],
     },
     Preset {
         name: "amazon",
         theta: &[0.6, 2.6],
         about: "fitted to Amazon products, where 'also viewed' of what was 'also bought' counts as relevant; the paper objects \
                 that this is neither an upper nor a lower bound",
+        data: &[
+            "amazon670k",
+            "amazontitles670k",
+            "amazon3m",
+            "amazontitles3m",
+            "amazon131k",
+            "amazontitles131k",
+            "amazontitles13m",
+        ],
     },
     Preset {
         name: "default",
         theta: &[0.55, 1.5],
         about: "the mean of the two others, which everybody uses elsewhere; the paper objects that nothing was fitted at all, and \
                 that the curve changes when the data are copied",
+        data: &[],
     },
 ];
 

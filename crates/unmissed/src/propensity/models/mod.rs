@@ -44,6 +44,8 @@ pub struct Preset {
     pub theta: &'static [f64],
     /// Where the numbers come from, and what speaks against them.
     pub about: &'static str,
+    /// Data sets for which the literature uses these constants: letters and digits of their names, in lower case.
+    pub data: &'static [&'static str],
 }
 
 /// A checked model.
@@ -91,6 +93,23 @@ impl Parsed {
 fn preset_of(phi: &Phi) -> Option<&'static Preset> {
     let model = MODELS.iter().find(|model| model.name() == phi.curve().name())?;
     model.presets().iter().find(|preset| preset.theta == phi.theta())
+}
+
+/// The spec of a model with the constants that the literature uses for a data set, by the data set's name; the model's own name
+/// when the data set is not known.
+///
+/// ```
+/// use unmissed::propensity::models::spec_for;
+/// assert_eq!(spec_for("jpv", "WikiLSHTC-325K")?, "jpv:wikipedia");
+/// assert_eq!(spec_for("jpv", "Amazon-670K/train.txt")?, "jpv:amazon");
+/// assert_eq!(spec_for("jpv", "AmazonCat-13K")?, "jpv");
+/// # Ok::<(), unmissed::Error>(())
+/// ```
+pub fn spec_for(model: &str, data: &str) -> Result<String> {
+    let model = spec::find(MODELS, "propensity model", model)?;
+    let plain: String = data.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let preset = model.presets().iter().find(|preset| preset.data.iter().any(|known| plain.contains(known)));
+    Ok(preset.map_or_else(|| model.name().to_owned(), |preset| format!("{}:{}", model.name(), preset.name)))
 }
 
 /// The model that a spec string asks for.

@@ -6,22 +6,22 @@ use crate::error::{Error, Result};
 /// The extent of an axis, in units of `unit` (a power of ten). The drawing library takes spans below 1e-16 and logarithms
 /// below -10 for zero, so very small values are drawn in a smaller unit, which the ticks undo.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Extent {
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(in crate::report) struct Extent {
+    pub(in crate::report) low: f64,
+    pub(in crate::report) high: f64,
     unit: f64,
     scale: Scale,
     powers: bool,
 }
 
 /// Whether a value has a place on an axis.
-pub(super) fn has_place(scale: Scale, value: f64) -> bool {
+pub(in crate::report) fn has_place(scale: Scale, value: f64) -> bool {
     value.is_finite() && (scale == Scale::Linear || value >= f64::MIN_POSITIVE)
 }
 
 impl Extent {
     /// The extent that shows these values (those that have a place) and what the axis has to cover, with some air.
-    pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>) -> Result<Extent> {
+    pub(in crate::report) fn new(axis: &Axis, values: impl Iterator<Item = f64>) -> Result<Extent> {
         let covered = axis.covers.into_iter().flat_map(|(low, high)| [low, high]);
         let placed = |value: &f64| has_place(axis.scale, *value);
         let (low, high) = values
@@ -51,13 +51,18 @@ impl Extent {
         Ok(extent)
     }
 
+    /// The power of ten in which the ends are given.
+    pub(in crate::report) fn unit(&self) -> f64 {
+        self.unit
+    }
+
     /// The value in the units of the drawing, moved to the nearest end if it is beyond one.
-    pub(super) fn drawn(&self, value: f64) -> f64 {
+    pub(in crate::report) fn drawn(&self, value: f64) -> f64 {
         (value / self.unit).clamp(self.low, self.high)
     }
 
     /// The place of a drawn value, 0 at the lower end and 1 at the upper.
-    pub(super) fn place(&self, drawn: f64) -> f64 {
+    pub(in crate::report) fn place(&self, drawn: f64) -> f64 {
         match self.scale {
             Scale::Linear => (drawn - self.low) / (self.high - self.low),
             Scale::Log => (drawn / self.low).ln() / (self.high / self.low).ln(),
@@ -65,7 +70,7 @@ impl Extent {
     }
 
     /// What to write at a tick.
-    pub(super) fn tick(&self, drawn: f64) -> String {
+    pub(in crate::report) fn tick(&self, drawn: f64) -> String {
         let value = drawn * self.unit;
         match self.scale {
             Scale::Log if self.powers => power_of_ten(value),

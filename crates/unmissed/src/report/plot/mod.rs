@@ -5,7 +5,7 @@
 //! name of the file. The colours can be told apart with any kind of colour vision, and the legend stands beside the data.
 //! Points that an axis cannot show (zero on a logarithmic one, NaN anywhere) are left out, and the chart says how many.
 
-mod axis;
+pub(super) mod axis;
 mod chart;
 mod draw;
 mod raster;
@@ -13,6 +13,7 @@ mod raster;
 pub use chart::{Axis, Chart, Kind, Scale, Series};
 pub use draw::svg;
 pub use raster::png;
+pub(super) use raster::png_of_svg;
 
 use crate::data::Output;
 use crate::error::{Error, Result};

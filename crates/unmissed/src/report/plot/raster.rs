@@ -26,9 +26,14 @@ pub fn png(chart: &Chart, scale: f32) -> Result<Vec<u8>> {
             .expected("between 0.1 and 16 pixels per unit")
             .found(scale.to_string()));
     }
-    let failed = |cause: &dyn std::fmt::Display| Error::value(format!("cannot draw the chart '{}': {cause}", chart.title));
+    png_of_svg(&svg(chart)?, &chart.title, scale)
+}
+
+/// A drawing as the bytes of a PNG file; the title is for the message when that fails.
+pub(in crate::report) fn png_of_svg(drawing: &str, title: &str, scale: f32) -> Result<Vec<u8>> {
+    let failed = |cause: &dyn std::fmt::Display| Error::value(format!("cannot draw the chart '{title}': {cause}"));
     let options = usvg::Options { font_family: FONT.to_owned(), fontdb: fonts(), ..usvg::Options::default() };
-    let tree = usvg::Tree::from_str(&svg(chart)?, &options).map_err(|cause| failed(&cause))?;
+    let tree = usvg::Tree::from_str(drawing, &options).map_err(|cause| failed(&cause))?;
     let pixels = |length: f32| (length * scale).ceil() as u32;
     let size = tree.size();
     let mut pixmap = tiny_skia::Pixmap::new(pixels(size.width()), pixels(size.height())).ok_or_else(|| failed(&"no size"))?;

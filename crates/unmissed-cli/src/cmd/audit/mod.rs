@@ -1,0 +1,240 @@
+//! `unmissed audit`: what numbers are worth, on the terminal and as a page.
+
+mod present;
+
+use crate::app::{App, Failure, Outcome};
+use crate::args::{Reading, Seed, folder, stem};
+use crate::cmd::evaluate::inputs::{self, Model};
+use std::path::{Path, PathBuf};
+use unmissed::data::{Csr, Dataset, LabelStats};
+use unmissed::evaluate::{CHECKS, Finding};
+use unmissed::propensity::estimators::Rates;
+use unmissed::propensity::models::{self, Parsed};
+use unmissed::report::audit::provenance::{InputFile, shell};
+use unmissed::report::audit::{Audit, AuditResult, demo};
+use unmissed::report::{figures, page};
+use unmissed::{Error, Result, spec};
+
+/// Audit predictions: what the scores are worth when labels are missing, as a verdict and a page
+#[derive(clap::Args)]
+#[command(after_help = "Puts statistics, propensities, evaluation and findings together. Looks at constant, jpv and power unless \
+--propensity names others, and adds what a controlled set or a later snapshot allows to estimate. With --fail-on the exit code is 1 \
+when one of the findings is raised; 'unmissed list checks' explains the codes.
+
+Examples:
+  unmissed audit --demo
+  unmissed audit --train train.txt --test test.txt --predictions A=p.txt --predictions B=q.txt -o report.html
+  unmissed audit --train train.txt --test test.txt --predictions p.txt --later train_late.txt --k 1,3
+  unmissed audit --train train.txt --test test.txt --predictions p.txt --controlled controlled.txt --rate 4/12
+  unmissed audit --test test.txt --predictions p.txt --format json")]
+pub(crate) struct Args {
+    /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
+    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "truth", "k", "groups",
+        "weights", "level", "bootstrap", "name"])]
+    demo: bool,
+    /// Test labels
+    #[arg(long, value_name = "DATA", required_unless_present = "demo")]
+    test: Option<PathBuf>,
+    /// Predictions for the rows of the test labels, in the same order; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE", required_unless_present = "demo")]
+    predictions: Vec<Model>,
+    /// Training labels: what propensity models, groups and evidence are compared with
+    #[arg(long, value_name = "DATA")]
+    train: Option<PathBuf>,
+    /// Propensity models instead of the usual ones (jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...); may be repeated
+    #[arg(long, value_name = "SPEC")]
+    propensity: Vec<String>,
+    /// A bias-controlled set: its labels are the relevant ones among those that were shown
+    #[arg(long, value_name = "DATA", requires_all = ["rate", "train"], conflicts_with = "later")]
+    controlled: Option<PathBuf>,
+    /// The rate at which the controlled set (without --controlled: the test set) was shown: 16/300, 0.05, or a csv 'label,rate'
+    #[arg(long, value_name = "R/M")]
+    rate: Option<String>,
+    /// A later snapshot of the training rows, in the same order
+    #[arg(long, value_name = "DATA", requires = "train")]
+    later: Option<PathBuf>,
+    /// Complete labels of the test rows, shown beside the estimates
+    #[arg(long, value_name = "DATA")]
+    truth: Option<PathBuf>,
+    /// Lengths of the top list; the verdict is about the first
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
+    k: Vec<usize>,
+    /// Groups of labels: share, share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group' [default: share, with --train]
+    #[arg(long, value_name = "HOW")]
+    groups: Option<String>,
+    /// Gains of weighted-precision: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    #[arg(long, value_name = "HOW")]
+    weights: Option<String>,
+    /// Level of intervals
+    #[arg(long, default_value_t = 0.95, value_name = "LEVEL", allow_negative_numbers = true)]
+    level: f64,
+    /// Bootstrap replicates for macro-f and coverage; 0 leaves their intervals out
+    #[arg(long, default_value_t = 200, value_name = "B")]
+    bootstrap: usize,
+    /// What the data are called; known names decide about jpv's constants [default: from the files]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Write the page into this .html file [default: none; unmissed-demo.html with --demo]
+    #[arg(long, short, value_name = "PAGE")]
+    output: Option<PathBuf>,
+    /// Write each figure as .svg and .png into this folder
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+    /// Exit with code 1 when one of these findings is raised: U001,U003
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    fail_on: Vec<String>,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    seed: Seed,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let codes = codes(&args.fail_on)?;
+    let output = args.output.clone().or(args.demo.then(|| PathBuf::from("unmissed-demo.html")));
+    if let Some(path) = &output {
+        check_page(path)?;
+    }
+    let result =
+        if args.demo { demo::run(demo::Sizes::default(), args.seed.seed, &command(), app.progress())? } else { audit(args, app)? };
+    if let Some(path) = &output {
+        page::write(&result, path)?;
+        app.note(&format!("wrote {}", path.display()));
+    }
+    if let Some(path) = &args.figures {
+        for file in figures::write(&figures::figures(&result), folder(path)?)? {
+            app.note(&format!("wrote {}", file.display()));
+        }
+    }
+    app.emit(&present::document(&result, app.format() == "json", output.as_deref())?)?;
+    gate(&result.findings, &codes)
+}
+
+fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
+    inputs::check_names(&args.predictions)?;
+    let parsed = args.propensity.iter().map(|text| models::parse(text)).collect::<Result<Vec<Parsed>>>()?;
+    let Some(test_path) = &args.test else { return Err(Error::value("no test labels").hint("pass --test").into()) };
+    let read = |path: &PathBuf| args.reading.dataset(path, app);
+    let test = read(test_path)?;
+    let train = args.train.as_ref().map(read).transpose()?;
+    let controlled = args.controlled.as_ref().map(read).transpose()?;
+    let later = args.later.as_ref().map(read).transpose()?;
+    let truth = args.truth.as_ref().map(read).transpose()?;
+    let scores = args.predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let named: Vec<(&str, &Csr<'_, f32>)> = args.predictions.iter().map(|model| model.name.as_str()).zip(&scores).collect();
+    let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
+    let labels = test.labels().cols();
+
+    let mut audit = Audit::new(&test, &named)
+        .map_err(|error| error.in_file(test_path))?
+        .name(args.name.clone().unwrap_or_else(|| name_of(args.train.as_deref().unwrap_or(test_path))))
+        .ks(&args.k)
+        .level(args.level)
+        .seed(args.seed.seed)
+        .bootstrap(args.bootstrap)
+        .from_files(command(), files(args)?)
+        .progress(app.progress());
+    if !parsed.is_empty() {
+        audit = audit.propensities(parsed);
+    }
+    if let Some(train) = &train {
+        audit = audit.train(train);
+    }
+    if let Some(later) = &later {
+        audit = audit.later(later);
+    }
+    if let Some(truth) = &truth {
+        same_shape(&test, truth).map_err(|error| error.in_file(args.truth.as_deref().unwrap_or(test_path)))?;
+        audit = audit.truth(truth);
+    }
+    match (&controlled, &args.rate) {
+        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, Rates::read(rate, labels as u64)?),
+        (None, Some(rate)) => audit = audit.rate(inputs::rate(rate, labels)?),
+        _ => {}
+    }
+    if let Some(how) = &args.groups {
+        audit = audit.groups(inputs::groups(how, stats.as_ref(), labels)?);
+    }
+    if let Some(how) = &args.weights {
+        audit = audit.weights(how.clone(), inputs::weights(how, stats.as_ref(), labels)?);
+    }
+    Ok(audit.run()?)
+}
+
+/// Complete labels are those of the same rows.
+fn same_shape(test: &Dataset<'_>, truth: &Dataset<'_>) -> Result<()> {
+    let shape = |data: &Dataset<'_>| (data.labels().rows(), data.labels().cols());
+    if shape(test) == shape(truth) {
+        return Ok(());
+    }
+    let words = |(rows, labels): (usize, usize)| format!("{rows} rows and {labels} labels");
+    Err(Error::value("the complete labels are not those of the test rows")
+        .expected(words(shape(test)))
+        .found(words(shape(truth)))
+        .hint("row i of one file must be row i of the other"))
+}
+
+/// The codes of findings, all known.
+fn codes(given: &[String]) -> Result<Vec<String>> {
+    let known: Vec<&str> = CHECKS.iter().map(|check| check.code).collect();
+    let code = |text: &String| {
+        let code = text.trim().to_uppercase();
+        if known.contains(&code.as_str()) { Ok(code) } else { Err(spec::unknown("finding", text, &known)) }
+    };
+    given.iter().map(code).collect()
+}
+
+fn gate(findings: &[Finding], codes: &[String]) -> Outcome<()> {
+    let mut raised: Vec<&str> =
+        findings.iter().map(|finding| finding.code.as_str()).filter(|code| codes.iter().any(|c| c == code)).collect();
+    raised.dedup();
+    if raised.is_empty() { Ok(()) } else { Err(Failure::Gate(format!("findings {} were raised", raised.join(", ")))) }
+}
+
+/// Asked before long work.
+fn check_page(path: &Path) -> Result<()> {
+    match path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).as_deref() {
+        Some("html" | "htm") => Ok(()),
+        _ => Err(Error::value("cannot write a page in this format").expected("a name that ends in .html").in_file(path)),
+    }
+}
+
+/// The folder of a file tells what it is when its own name does not.
+fn name_of(path: &Path) -> String {
+    let own = stem(path);
+    let bare = ["train", "test", "trn", "tst"].contains(&own.to_lowercase().as_str());
+    let parent = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    match parent {
+        Some(parent) if bare && !parent.is_empty() => parent,
+        _ => own,
+    }
+}
+
+fn command() -> String {
+    let arguments = std::env::args().skip(1);
+    shell(std::iter::once("unmissed".to_owned()).chain(arguments))
+}
+
+/// What was read, hashed.
+fn files(args: &Args) -> Result<Vec<InputFile>> {
+    let mut files = Vec::new();
+    let named = [
+        ("train", &args.train),
+        ("test", &args.test),
+        ("controlled", &args.controlled),
+        ("later", &args.later),
+        ("truth", &args.truth),
+    ];
+    for (role, path) in named.into_iter().filter_map(|(role, path)| Some((role, path.as_ref()?))) {
+        files.push(InputFile::new(role, path)?);
+        // The labels of scipy data are in a file of their own.
+        let labels = path.to_string_lossy().strip_suffix(".x.npz").map(|start| format!("{start}.y.npz"));
+        if let Some(labels) = labels.filter(|labels| Path::new(labels).exists()) {
+            files.push(InputFile::new(role, labels)?);
+        }
+    }
+    for model in &args.predictions {
+        files.push(InputFile::new(format!("predictions of {}", model.name), &model.path)?);
+    }
+    Ok(files)
+}

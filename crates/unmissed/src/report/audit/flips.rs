@@ -1,0 +1,61 @@
+//! Where in the plane of JPV's constants which of two models is ahead.
+//!
+//! For every (a, b) of a grid, the unbiased precision@k of one model minus that of the other, from hits by training count. One
+//! number for each cell, so the picture is the formula and nothing else.
+
+use crate::data::LabelStats;
+use crate::error::Result;
+use crate::evaluate::HitsByCount;
+use crate::propensity::{Sample, models};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Cells of the grid along a and along b, and where they end; both begin at 0.
+pub const COLUMNS: usize = 61;
+/// See [`COLUMNS`].
+pub const ROWS: usize = 41;
+/// The largest a.
+pub const MOST_A: f64 = 2.0;
+/// The largest b.
+pub const MOST_B: f64 = 10.0;
+
+/// Differences of two models over (a, b).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlipMap {
+    /// The model that is ahead as observed.
+    pub first: String,
+    /// The other.
+    pub second: String,
+    /// Length of the top list.
+    pub k: usize,
+    /// Values of a, ascending.
+    pub a: Vec<f64>,
+    /// Values of b, ascending.
+    pub b: Vec<f64>,
+    /// Unbiased precision@k of the first minus the second, by b, then by a.
+    pub difference: Vec<f64>,
+}
+
+impl FlipMap {
+    /// The map of two models of the tallies, by their places.
+    pub fn new(hits: &HitsByCount, train: &LabelStats, k: usize, first: usize, second: usize) -> Result<FlipMap> {
+        let sample = Sample::of(train);
+        let a: Vec<f64> = (0..COLUMNS).map(|i| MOST_A * i as f64 / (COLUMNS - 1) as f64).collect();
+        let b: Vec<f64> = (0..ROWS).map(|i| MOST_B * i as f64 / (ROWS - 1) as f64).collect();
+        let cell = |place: usize| {
+            let model = models::parse(&format!("jpv:a={},b={}", a[place % COLUMNS], b[place / COLUMNS]))?;
+            let Some(phi) = model.curve() else { return Ok(f64::NAN) };
+            phi.curve().check(sample)?;
+            let inverse = |count| 1.0 / phi.at(sample, phi.seen(count));
+            Ok(hits.unbiased(first, k, inverse) - hits.unbiased(second, k, inverse))
+        };
+        let difference = (0..COLUMNS * ROWS).into_par_iter().map(cell).collect::<Result<_>>()?;
+        let name = |place: usize| hits.models[place].name.clone();
+        Ok(FlipMap { first: name(first), second: name(second), k, a, b, difference })
+    }
+
+    /// Share of the cells in which the second model is ahead.
+    pub fn flipped(&self) -> f64 {
+        self.difference.iter().filter(|d| **d < 0.0).count() as f64 / self.difference.len().max(1) as f64
+    }
+}

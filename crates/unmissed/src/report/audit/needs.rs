@@ -1,0 +1,136 @@
+//! How many rows useful intervals need; the formulas are in [`sample_size`].
+
+use crate::evaluate::Row;
+use crate::propensity::estimators::{Direct, Rates};
+use crate::propensity::{Propensities, sample_size};
+use serde::Serialize;
+
+/// An interval of a propensity is useful when its ends are within this factor of it.
+pub const USEFUL_FACTOR: f64 = 1.5;
+/// An interval of a score is useful when it is at most this wide to either side.
+pub const USEFUL_HALF_WIDTH: f64 = 0.02;
+
+/// An interval, what it would take to be useful, and that in words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Need {
+    /// Which rows are meant: `controlled` or `test`.
+    pub rows_of: &'static str,
+    /// How many there are.
+    pub have: u64,
+    /// How many it takes; `None` when no number is enough.
+    pub needed: Option<u64>,
+    /// All of it in words.
+    pub sentence: String,
+}
+
+/// What a controlled set lacks for useful intervals of most labels.
+pub(super) fn of_controlled(direct: &Direct, rates: &Rates, best: &Propensities, level: f64) -> Option<Need> {
+    let rows = direct.sample().rows as u64;
+    let observed: Vec<usize> = (0..direct.len()).filter(|label| direct.count(*label) > 0).collect();
+    let within = |label: &&usize| {
+        let Some(interval) = direct.interval(**label) else { return false };
+        interval.low > 0.0 && interval.high / interval.low <= USEFUL_FACTOR * USEFUL_FACTOR
+    };
+    let useful = observed.iter().filter(within).count();
+    let needed = |label: &usize| {
+        let p = best.get(*label as u32);
+        sample_size::controlled_rows(direct.count(*label), rows, p, rates.get(*label), USEFUL_FACTOR, level)
+    };
+    let mut reachable: Vec<f64> = observed.iter().filter_map(needed).collect();
+    reachable.sort_by(f64::total_cmp);
+    let have = direct.controlled_rows();
+    let too_rare = observed.len() - reachable.len();
+    let half = observed.len().div_ceil(2);
+    let start = format!(
+        "With {have} controlled rows, {useful} of {} observed labels have a propensity whose {:.0} % interval stays within a \
+         factor of {USEFUL_FACTOR}.",
+        observed.len(),
+        100.0 * level
+    );
+    let end = match too_rare {
+        0 => String::new(),
+        1 => " One label is too rare in training for any number of rows.".into(),
+        more => format!(" {more} labels are too rare in training for any number of rows."),
+    };
+    let middle = half.checked_sub(1)?;
+    let needed = reachable.get(middle).map(|rows| rows.ceil() as u64);
+    let sentence = match (needed, reachable.last()) {
+        (Some(rows), _) if rows > have => {
+            format!("{start} For half of the labels it takes about {}, that is {} more.{end}", count(rows), count(rows - have))
+        }
+        (Some(_), _) => format!("{start} That is enough for half of the labels.{end}"),
+        (None, Some(rows)) => format!(
+            "{start} For the {} labels that are frequent enough in training it takes about {}, that is {} more.{end}",
+            reachable.len(),
+            count(rows.ceil() as u64),
+            count((rows.ceil() as u64).saturating_sub(have))
+        ),
+        (None, None) => format!("{start}{end}"),
+    };
+    let needed = needed.or(reachable.last().map(|rows| rows.ceil() as u64));
+    Some(Need { rows_of: "controlled", have, needed, sentence })
+}
+
+/// What a score lacks.
+pub(super) fn of_score(row: &Row, name: Option<&str>) -> Option<Need> {
+    let half_width = (row.high? - row.low?) / 2.0;
+    if half_width <= USEFUL_HALF_WIDTH {
+        return None;
+    }
+    let needed = sample_size::rows_for(half_width, row.n as f64, USEFUL_HALF_WIDTH).ceil() as u64;
+    let with = name.map_or(String::new(), |name| format!(" with {name}"));
+    let sentence = format!(
+        "{} {}@{} of {}{with} is {:.1} % ± {:.1} points with {} test rows; ± {:.0} points take about {}, as far as the \
+         interval comes from the rows and not from the propensities.",
+        capital(row.estimator.name()),
+        row.metric,
+        row.k,
+        row.model,
+        100.0 * row.value?,
+        100.0 * half_width,
+        row.n,
+        100.0 * USEFUL_HALF_WIDTH,
+        count(needed),
+    );
+    Some(Need { rows_of: "test", have: row.n, needed: Some(needed), sentence })
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Two digits are all that such a number is worth.
+fn count(rows: u64) -> String {
+    let digits = rows.checked_ilog10().unwrap_or(0);
+    let unit = 10u64.pow(digits.saturating_sub(1));
+    let rounded = rows.div_ceil(unit) * unit;
+    let text = rounded.to_string();
+    let grouped: Vec<&str> = text.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
+    format!("{} rows", grouped.join("\u{202f}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::LabelStats;
+    use crate::propensity::estimators::direct::direct;
+
+    #[test]
+    fn numbers_of_rows_are_rounded_up_to_two_digits() {
+        assert_eq!([7, 101, 1524, 123_456].map(count), ["7 rows", "110 rows", "1\u{202f}600 rows", "130\u{202f}000 rows"]);
+    }
+
+    #[test]
+    fn the_median_label_decides_and_rare_labels_are_counted() {
+        let train = LabelStats::from_counts(1000, &[100, 100, 100, 5]).unwrap();
+        let controlled = LabelStats::from_counts(50, &[1, 1, 1, 0]).unwrap();
+        let rates = Rates::Common(0.1);
+        let direct = direct(&train, &controlled, &rates, 0.95).unwrap();
+        let best = Propensities::new("x", vec![0.5; 4]).unwrap();
+        let need = of_controlled(&direct, &rates, &best, 0.95).unwrap();
+        // The example of the formula's page.
+        assert_eq!((need.have, need.needed), (50, Some(1525)));
+        assert!(need.sentence.contains("0 of 4 observed labels") && need.sentence.contains("One label is too rare"), "{need:?}");
+    }
+}

@@ -1,0 +1,215 @@
+//! An audit as one page: a single HTML file that needs no network, reads well without JavaScript, and gains sliders with it.
+//!
+//! [`render`] fills the templates (escaped by `askama`) with what an [`AuditResult`] says; nothing is computed here but how
+//! numbers are written. The content-security policy of the page allows its own style and script, by their hashes, and nothing
+//! else: no request leaves it, and no name from a file can become code.
+
+mod csv;
+mod explorer;
+mod parts;
+mod propensities;
+mod scores;
+mod verdict;
+
+use super::audit::AuditResult;
+use super::figures::{Figure, figures};
+use super::text::harmless_page;
+use super::{Column as Plain, STATISTICS};
+use crate::data::Output;
+use crate::error::{Error, Result};
+use askama::Template;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use explorer::Explorer;
+use parts::{Cell, Picture, Table, grouped};
+use propensities::Propensities;
+use scores::{MetricView, Tail};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use verdict::VerdictView;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct Page {
+    title: String,
+    heading: String,
+    data_line: String,
+    version: String,
+    policy: String,
+    style: &'static str,
+    script: &'static str,
+    sections: Vec<(&'static str, &'static str)>,
+    verdict: VerdictView,
+    data: Table,
+    propensities: Option<Propensities>,
+    scores: Vec<MetricView>,
+    csv: String,
+    explorer: Option<Explorer>,
+    tail: Option<Tail>,
+    assumptions: Table,
+    notes: Vec<String>,
+    command: Option<String>,
+    repeat: String,
+    files: Option<Table>,
+    figure_scores: Option<Picture>,
+    figure_frequencies: Option<Picture>,
+    figure_propensities: Option<Picture>,
+    figure_order: Option<Picture>,
+    figure_tail: Option<Picture>,
+}
+
+/// The page.
+pub fn render(result: &AuditResult) -> Result<String> {
+    let figures = figures(result);
+    let picture = |id: &str| figures.iter().find(|figure: &&Figure| figure.id == id).and_then(Picture::new);
+    let heading = if result.name.is_empty() { result.models().join(", ") } else { result.name.clone() };
+    let scores = scores::metrics(result)?;
+    let page = Page {
+        title: format!("Audit: {heading}"),
+        data_line: data_line(result),
+        version: result.provenance.version.clone(),
+        policy: policy(),
+        style: STYLE,
+        script: SCRIPT,
+        verdict: VerdictView::new(result),
+        data: statistics(result),
+        propensities: Propensities::new(result),
+        csv: STANDARD.encode(csv::scores(result)),
+        explorer: Explorer::new(result)?,
+        tail: Tail::new(result, &scores),
+        scores,
+        assumptions: assumptions(result),
+        notes: result.evaluation.notes.iter().chain(&result.left_out).cloned().collect(),
+        command: result.provenance.command.clone(),
+        repeat: repeat(result),
+        files: files(result),
+        figure_scores: picture("scores"),
+        figure_frequencies: picture("frequencies"),
+        figure_propensities: picture("propensities"),
+        figure_order: picture("order"),
+        figure_tail: picture("tail"),
+        sections: Vec::new(),
+        heading,
+    };
+    let page = Page { sections: page.present(), ..page };
+    let text = page.render().map_err(|cause| Error::value(format!("cannot fill the page: {cause}")))?;
+    Ok(harmless_page(text))
+}
+
+/// Writes the page to a file, which appears whole or not at all.
+pub fn write(result: &AuditResult, path: impl AsRef<Path>) -> Result<()> {
+    let page = render(result)?;
+    let mut output = Output::create(path)?;
+    output.put(page.as_bytes())?;
+    output.finish()
+}
+
+impl Page {
+    /// The sections that have something to show.
+    fn present(&self) -> Vec<(&'static str, &'static str)> {
+        let mut sections = vec![("verdict", "Verdict"), ("findings", "Findings"), ("data", "Data")];
+        if self.propensities.is_some() {
+            sections.push(("propensities", "Propensities"));
+        }
+        sections.push(("scores", "Scores"));
+        if self.explorer.is_some() {
+            sections.push(("explorer", "Explorer"));
+        }
+        if self.tail.is_some() || self.figure_tail.is_some() {
+            sections.push(("tail", "Tail"));
+        }
+        sections.extend([("assumptions", "Assumptions"), ("repeat", "Repeat")]);
+        sections
+    }
+}
+
+/// Nothing from elsewhere, and only this style and this script.
+fn policy() -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
+    format!(
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
+    )
+}
+
+/// The data in a line; the terminal shows it too.
+pub fn data_line(result: &AuditResult) -> String {
+    let part = |role: &str| result.data.iter().find(|part| part.role == role).map(|part| &part.statistics);
+    let mut parts = Vec::new();
+    if let Some(train) = part("train") {
+        parts.push(format!("{} training rows", grouped(train.rows)));
+    }
+    if let Some(test) = part("test") {
+        parts.push(format!("{} test rows", grouped(test.rows)));
+        parts.push(format!("{} labels", grouped(test.labels)));
+        if let Some(mean) = test.labels_per_row_mean {
+            parts.push(format!("{mean:.2} observed a test row"));
+        }
+    }
+    if let Some(truth) = part("truth").and_then(|truth| truth.labels_per_row_mean) {
+        parts.push(format!("{truth:.2} on complete labels"));
+    }
+    if let Some(controlled) = part("controlled") {
+        parts.push(format!("a controlled set of {} rows", grouped(controlled.rows)));
+    }
+    if part("later").is_some() {
+        parts.push("a later snapshot".into());
+    }
+    let models = result.models().len();
+    parts.push(if models == 1 { "1 model".into() } else { format!("{models} models") });
+    parts.join(", ")
+}
+
+fn statistics(result: &AuditResult) -> Table {
+    let mut table =
+        Table::new("statistics", "Statistics of the labels", "Medians and shares over all labels count those that never occur.")
+            .words(["statistic"])
+            .numbers(result.data.iter().map(|part| part.role));
+    let column = Plain::new("");
+    for (name, value) in STATISTICS {
+        let cells: Vec<_> = result.data.iter().map(|part| value(&part.statistics)).collect();
+        if cells.iter().any(|cell| *cell != super::Cell::Missing) {
+            let shown = cells.iter().map(|cell| match cell {
+                super::Cell::Missing => Cell::number(None, |_| String::new()),
+                super::Cell::Int(number) => Cell::whole(u64::try_from(*number).ok()),
+                cell => Cell::text(cell.shown(&column)).class("n"),
+            });
+            table.row("", std::iter::once(Cell::text(*name)).chain(shown));
+        }
+    }
+    table
+}
+
+fn assumptions(result: &AuditResult) -> Table {
+    let mut table = Table::new("assumed", "Assumptions by estimator", "").words(["estimator", "metrics", "what must hold"]);
+    for assumed in &result.assumptions {
+        table.row("", [Cell::text(&*assumed.estimator), Cell::text(assumed.metrics.join(", ")), Cell::text(&*assumed.assumption)]);
+    }
+    table
+}
+
+fn repeat(result: &AuditResult) -> String {
+    let provenance = &result.provenance;
+    format!(
+        "unmissed {} for {}, seed {}, {} bootstrap replicates. The same files, version and processor features give the same numbers on \
+         any number of threads.",
+        provenance.version, provenance.target, provenance.seed, provenance.bootstrap
+    )
+}
+
+fn files(result: &AuditResult) -> Option<Table> {
+    let files = &result.provenance.files;
+    let mut table = Table::new("files", "Files that were read", "").words(["role", "file"]).numbers(["bytes"]).words(["SHA-256"]);
+    for file in files {
+        let hash = file.sha256.as_deref().unwrap_or("a pipe: read once, not hashed");
+        table.row(
+            "",
+            [Cell::text(&*file.role), Cell::text(&*file.path), Cell::whole(Some(file.bytes)), Cell::text(hash).class("hash")],
+        );
+    }
+    (!files.is_empty()).then_some(table)
+}

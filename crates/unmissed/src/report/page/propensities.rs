@@ -1,0 +1,126 @@
+//! The propensity models as the page shows them.
+
+use super::parts::{Cell, Table};
+use crate::report::audit::{AuditResult, Kind};
+
+pub(super) struct Propensities {
+    pub(super) models: Table,
+    pub(super) against: Option<Table>,
+    pub(super) bands: Option<Table>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Propensities {
+    /// `None` when there are no propensity models.
+    pub(super) fn new(result: &AuditResult) -> Option<Propensities> {
+        if result.propensities.is_empty() {
+            return None;
+        }
+        let notes =
+            result.propensities.iter().flat_map(|report| report.notes.iter().map(move |note| format!("{}: {note}", report.name)));
+        Some(Propensities { models: models(result), against: against(result), bands: bands(result), notes: notes.collect() })
+    }
+}
+
+fn models(result: &AuditResult) -> Table {
+    let has_mse = result.propensities.iter().any(|report| report.mse.is_some());
+    let caption = "Implied labels a row: what training rows would have if nothing were missing. Priors above 1: labels for which no truth \
+                   fits. Effective share: how much of the observed positives is left after weighing. Ten copies: the factor by which \
+                   copying the data, which adds no information, changes a propensity; it should be 1.";
+    let mut table = Table::new("models", "What each model implies", caption).words(["model", "source"]).numbers([
+        "rarest label",
+        "most frequent",
+        "implied labels a row",
+        "priors above 1",
+        "effective share (%)",
+        "ten copies",
+    ]);
+    if has_mse {
+        table = table.numbers(["MSE of 1/p"]);
+    }
+    table = table.sortable();
+    for report in &result.propensities {
+        let three = |value: f64| format!("{value:.3}");
+        let mut cells = vec![
+            Cell::text(&*report.name),
+            Cell::text(report.kind.name()),
+            Cell::number(report.rarest, three),
+            Cell::number(report.most_frequent, three),
+            Cell::number(report.labels_per_row, |value| format!("{value:.2}")),
+            Cell::whole(report.labels_per_row.map(|_| report.impossible)),
+            Cell::number(report.effective_share, |value| format!("{:.1}", 100.0 * value)),
+            Cell::number(report.change_by_copies, |value| format!("{value:.2}")),
+        ];
+        if report.impossible > 0 {
+            cells[5].class = "impossible";
+        }
+        if has_mse {
+            cells.push(Cell::number(report.mse, |value| format!("{value:.3}")));
+        }
+        table.row("", cells);
+    }
+    table
+}
+
+fn against(result: &AuditResult) -> Option<Table> {
+    let kind = result.propensities.iter().find_map(|report| report.against.as_ref())?.kind;
+    let caption = "Labels a row that a model implies, and those of the evidence, with the standard error of the difference over rows. A right \
+                   model has a z of about -2 to 2. Fitted and estimated models were made from this evidence: for them it is no test.";
+    let mut table = Table::new("against", format!("Against {}", kind.name()), caption)
+        .words(["model", "training rows of the label"])
+        .numbers(["implied", "evidence", "± se", "z", "claimed observed (%)", "evidence says (%)"])
+        .words(["verdict"])
+        .sortable();
+    for report in &result.propensities {
+        let Some(against) = &report.against else { continue };
+        for (place, gap) in std::iter::once(&against.all).chain(&against.bands).enumerate() {
+            let band = match (place, gap.to) {
+                (0, _) => "all".to_owned(),
+                (_, Some(to)) => format!("{} to {to}", gap.from),
+                (_, None) => format!("{} or more", gap.from),
+            };
+            let verdict = match (place, report.kind, against.contradicted) {
+                (0, Kind::Assumed, true) => "contradicted",
+                (0, Kind::Assumed, false) => "not contradicted",
+                (0, _, _) => "made from it",
+                _ => "",
+            };
+            let number = |value: f64| Cell::number(Some(value).filter(|v| v.is_finite()), |value| format!("{value:.3}"));
+            let cells = [
+                Cell::text(&*report.name),
+                Cell::text(band),
+                number(gap.model),
+                number(gap.evidence),
+                number(gap.se),
+                Cell::number(gap.z, |z| format!("{z:.1}")),
+                Cell::number(Some(gap.claimed_share()), |share| format!("{:.1}", 100.0 * share)),
+                Cell::number(Some(gap.observed_share), |share| format!("{:.1}", 100.0 * share)),
+                Cell::text(verdict),
+            ];
+            table.row(if place == 0 { "new" } else { "" }, cells);
+        }
+    }
+    Some(table)
+}
+
+fn bands(result: &AuditResult) -> Option<Table> {
+    let shown: Vec<_> = result.propensities.iter().filter(|report| !report.bands.is_empty()).collect();
+    let first = shown.first()?;
+    let caption = "Pooled: observed positives over what they stand for.";
+    let mut table = Table::new("bands", "Propensity by training frequency", caption)
+        .words(["training rows with the label"])
+        .numbers(["labels", "of positives (%)"])
+        .numbers(shown.iter().map(|report| report.name.clone()));
+    for (place, band) in first.bands.iter().enumerate().filter(|(_, band)| band.labels > 0) {
+        let start = [
+            Cell::text(band.name()),
+            Cell::whole(Some(band.labels)),
+            Cell::number(Some(band.share), |share| format!("{:.1}", 100.0 * share)),
+        ];
+        let values = shown
+            .iter()
+            .map(|report| Cell::number(report.bands.get(place).and_then(|band| band.propensity), |p| format!("{p:.3}")));
+        table.row("", start.into_iter().chain(values));
+    }
+    Some(table)
+}

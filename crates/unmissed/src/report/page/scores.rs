@@ -1,0 +1,163 @@
+//! The scores as the page shows them: a table for each metric and k, and the groups of labels.
+
+use super::parts::{Cell, Table};
+use crate::error::Result;
+use crate::evaluate::Row;
+use crate::metrics::{self, Estimator};
+use crate::report::audit::AuditResult;
+
+/// The tables of one metric.
+pub(super) struct MetricView {
+    pub(super) name: String,
+    pub(super) summary: &'static str,
+    pub(super) tables: Vec<Table>,
+}
+
+/// One view for each metric, in the order of the evaluation.
+pub(super) fn metrics(result: &AuditResult) -> Result<Vec<MetricView>> {
+    let rows = &result.evaluation.rows;
+    let mut views: Vec<MetricView> = Vec::new();
+    for row in rows {
+        if views.iter().all(|view| view.name != row.metric) {
+            let metric = metrics::find(row.metric.split(':').next().unwrap_or(&row.metric))?;
+            let tables = result.ks.iter().map(|k| table(result, &row.metric, *k, metric.highest(f64::INFINITY))).collect();
+            views.push(MetricView { name: row.metric.clone(), summary: metric.summary(), tables });
+        }
+    }
+    Ok(views)
+}
+
+/// Scoring and model down, value and normalised value across.
+fn table(result: &AuditResult, metric: &str, k: usize, highest: f64) -> Table {
+    let here: Vec<&Row> =
+        result.evaluation.rows.iter().filter(|row| row.metric == metric && row.k == k && row.group == "all").collect();
+    let has_normalized = here.iter().any(|row| row.estimator == Estimator::Normalized);
+    let id = format!("scores-{}-{k}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+    let mut table = Table::new(id, format!("{metric}@{k}"), "").words(["propensities", "model"]).numbers(["score (%)", "interval"]);
+    if has_normalized {
+        table = table.numbers(["normalised (%)"]);
+    }
+    table = table.words(["remarks"]).sortable();
+    let mut last = None;
+    for row in here.iter().filter(|row| row.estimator != Estimator::Normalized) {
+        let name = row.propensity.as_deref().map_or("observed", |origin| result.short_name(origin));
+        let group = if last == Some(name) { "" } else { "new" };
+        last = Some(name);
+        let normalized = here.iter().find(|other| {
+            other.estimator == Estimator::Normalized && other.propensity == row.propensity && other.model == row.model
+        });
+        table.row(group, cells(name, row, normalized.copied(), has_normalized, highest));
+    }
+    let truth = result.truth.iter().flat_map(|truth| &truth.rows);
+    for row in truth.filter(|row| row.metric == metric && row.k == k && row.group == "all") {
+        table.row("truth", cells("complete labels", row, None, has_normalized, highest));
+    }
+    table
+}
+
+fn cells(name: &str, row: &Row, normalized: Option<&Row>, has_normalized: bool, highest: f64) -> Vec<Cell> {
+    let beyond = row.value.is_some_and(|value| value < 0.0 || value > highest);
+    let ends = row.low.zip(row.high).map_or("–".into(), |(low, high)| super::parts::interval(low, high));
+    let mut cells = vec![
+        Cell::text(name),
+        Cell::text(&*row.model),
+        Cell::percent(row.value).class(if beyond { "impossible" } else { "n" }),
+        Cell::text(ends).class("n"),
+    ];
+    if has_normalized {
+        cells.push(Cell::percent(normalized.and_then(|row| row.value)));
+    }
+    let remark = match (beyond, row.value, row.assumption.starts_with("none: a lower bound")) {
+        (true, _, _) => "impossible",
+        (_, None, _) => "no meaningful value",
+        (_, _, true) => "a lower bound",
+        _ => "",
+    };
+    cells.push(Cell::text(remark));
+    cells
+}
+
+/// The groups of labels.
+pub(super) struct Tail {
+    pub(super) shares: Table,
+    pub(super) note: &'static str,
+    pub(super) scores: Vec<MetricView>,
+}
+
+impl Tail {
+    /// `None` without groups.
+    pub(super) fn new(result: &AuditResult, metrics: &[MetricView]) -> Option<Tail> {
+        let groups = &result.evaluation.groups;
+        if groups.is_empty() {
+            return None;
+        }
+        let about = result.evaluation.notes.iter().find_map(|note| note.strip_prefix("groups: ")).unwrap_or_default();
+        let mut shares = Table::new("groups", "Groups of labels", about).words(["group"]).numbers([
+            "labels",
+            "of labels (%)",
+            "of test positives (%)",
+        ]);
+        for group in groups {
+            let share = |value: f64| Cell::number(Some(value), |value| format!("{:.1}", 100.0 * value));
+            shares.row(
+                "",
+                [
+                    Cell::text(&*group.name),
+                    Cell::whole(Some(group.labels)),
+                    share(group.share_of_labels),
+                    share(group.share_of_positives),
+                ],
+            );
+        }
+        let k = result.ks.last().copied()?;
+        let scores = metrics
+            .iter()
+            .map(|metric| MetricView {
+                name: metric.name.clone(),
+                summary: metric.summary,
+                tables: vec![group_table(result, &metric.name, k)],
+            })
+            .collect();
+        let note = "Precision and ndcg of the groups add up to those of all labels; recall is that of the group's labels; macro-F and coverage \
+                    are means over the group's labels, and coverage is a lower bound; abandonment is the share of rows without a hit among \
+                    the group's labels.";
+        Some(Tail { shares, note, scores })
+    }
+}
+
+/// Scoring and model down, groups across.
+fn group_table(result: &AuditResult, metric: &str, k: usize) -> Table {
+    let names: Vec<&str> = result.evaluation.groups.iter().map(|group| group.name.as_str()).collect();
+    let id = format!("groups-{}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+    let caption = format!("In percent, with {:.0} % intervals below.", 100.0 * result.level);
+    let mut table = Table::new(id, format!("{metric}@{k} by group"), caption)
+        .words(["propensities", "model"])
+        .numbers(names.iter().copied())
+        .sortable();
+    let truth = result.truth.iter().map(|truth| (&truth.rows, true));
+    for (rows, is_truth) in std::iter::once((&result.evaluation.rows, false)).chain(truth) {
+        let here: Vec<&Row> =
+            rows.iter().filter(|row| row.metric == metric && row.k == k && row.estimator != Estimator::Normalized).collect();
+        let mut last = None;
+        for row in here.iter().filter(|row| row.group == "all") {
+            let name = match (&row.propensity, is_truth) {
+                (_, true) => "complete labels",
+                (Some(origin), false) => result.short_name(origin),
+                (None, false) => "observed",
+            };
+            let of = |group: &&str| {
+                let same = |other: &&&Row| other.group == **group && other.propensity == row.propensity && other.model == row.model;
+                let found = here.iter().filter(|other| other.estimator == row.estimator).find(same);
+                found.map_or_else(|| Cell::percent(None), |row| Cell::percent_within(row.value, row.low, row.high))
+            };
+            let class = match (is_truth, last == Some(name)) {
+                (true, _) => "truth",
+                (false, false) => "new",
+                _ => "",
+            };
+            last = Some(name);
+            table.row(class, [Cell::text(name), Cell::text(&*row.model)].into_iter().chain(names.iter().map(of)));
+        }
+    }
+    table
+}

@@ -1,0 +1,41 @@
+//! The native part of the Python package `unmissed`: thin functions over the library, which the Python sources make pleasant.
+//!
+//! `matrix` borrows what numpy owns, `run` works without the interpreter's lock and listens to Ctrl-C, `errors` maps errors to
+//! exceptions; the other modules follow those of the library.
+
+use pyo3::prelude::*;
+
+mod choices;
+mod errors;
+mod estimate;
+mod evaluate;
+mod files;
+mod matrix;
+mod model;
+mod propensities;
+mod registry;
+mod run;
+
+/// The native part of `unmissed`.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::errors::FormatError;
+    #[pymodule_export]
+    use crate::estimate::{
+        count_propensities, estimate_direct, estimate_hierarchy, estimate_relation, estimate_shrunken, estimate_timelapse,
+        fit_propensity, model_propensities, table_propensities, write_propensities,
+    };
+    #[pymodule_export]
+    use crate::evaluate::{compat_values, evaluate};
+    #[pymodule_export]
+    use crate::files::{generate, read, write, write_text};
+    #[pymodule_export]
+    use crate::matrix::addresses;
+    #[pymodule_export]
+    use crate::model::{Linear, model_of_bytes, read_model, train};
+    #[pymodule_export]
+    use crate::registry::{offers, parameters, registry};
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

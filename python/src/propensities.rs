@@ -1,0 +1,86 @@
+//! Propensities between Python, which keeps them as arrays, and the library.
+
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use unmissed::propensity::{Bound as Bounding, Interval, Propensities, Source};
+use unmissed::{Error, Result};
+
+/// The arrays of one object.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Given<'py> {
+    origin: String,
+    values: PyReadonlyArray1<'py, f64>,
+    bound: String,
+    sources: Option<PyReadonlyArray1<'py, u8>>,
+    low: Option<PyReadonlyArray1<'py, f64>>,
+    high: Option<PyReadonlyArray1<'py, f64>>,
+    inverse_variances: Option<PyReadonlyArray1<'py, f64>>,
+    notes: Vec<String>,
+}
+
+const SOURCES: [Source; 3] = [Source::Estimated, Source::Curve, Source::Clipped];
+const BOUNDS: [(&str, Bounding); 3] = [("exact", Bounding::Exact), ("upper", Bounding::Upper), ("none", Bounding::None)];
+
+impl Given<'_> {
+    /// The checked object.
+    pub(crate) fn propensities(&self) -> PyResult<Result<Propensities>> {
+        let values = self.values.as_slice()?.to_vec();
+        let sources = self.sources.as_ref().map(|array| array.as_slice()).transpose()?;
+        let low = self.low.as_ref().map(|array| array.as_slice()).transpose()?;
+        let high = self.high.as_ref().map(|array| array.as_slice()).transpose()?;
+        let variances = self.inverse_variances.as_ref().map(|array| array.as_slice()).transpose()?;
+        Ok(self.checked(values, sources, low.zip(high), variances))
+    }
+
+    fn checked(
+        &self,
+        values: Vec<f64>,
+        sources: Option<&[u8]>,
+        ends: Option<(&[f64], &[f64])>,
+        variances: Option<&[f64]>,
+    ) -> Result<Propensities> {
+        let bound = BOUNDS.iter().find(|(name, _)| *name == self.bound);
+        let bound = bound.ok_or_else(|| unmissed::spec::unknown("bound", &self.bound, &BOUNDS.map(|(name, _)| name)))?.1;
+        let mut made = Propensities::new(self.origin.clone(), values)?.with_bound(bound);
+        if let Some(codes) = sources {
+            let named = |code: &u8| SOURCES.get(usize::from(*code)).copied();
+            let sources = codes.iter().map(named).collect::<Option<Vec<Source>>>();
+            made =
+                made.with_sources(sources.ok_or_else(|| Error::value("unknown source of a propensity").expected("0, 1 or 2"))?)?;
+        }
+        if let Some((low, high)) = ends {
+            let interval = |(low, high): (&f64, &f64)| (!low.is_nan()).then_some(Interval { low: *low, high: *high });
+            made = made.with_intervals(low.iter().zip(high).map(interval).collect())?;
+        }
+        if let Some(variances) = variances {
+            made = made.with_inverse_variances(variances.to_vec())?;
+        }
+        Ok(self.notes.iter().fold(made, Propensities::with_note))
+    }
+}
+
+/// The arrays that Python makes its object of.
+pub(crate) fn arrays<'py>(py: Python<'py>, made: &Propensities) -> PyResult<Bound<'py, PyDict>> {
+    let labels = 0..made.len() as u32;
+    let code = |source: &Source| SOURCES.iter().position(|known| known == source).unwrap_or_default() as u8;
+    let interval = |label| made.interval(label);
+    let dict = PyDict::new(py);
+    dict.set_item("origin", made.origin())?;
+    dict.set_item("bound", BOUNDS.iter().find(|(_, bound)| *bound == made.bound()).map(|(name, _)| *name))?;
+    dict.set_item("values", made.values().to_vec().into_pyarray(py))?;
+    dict.set_item("sources", made.sources().iter().map(code).collect::<Vec<u8>>().into_pyarray(py))?;
+    if labels.clone().any(|label| interval(label).is_some()) {
+        let end =
+            |pick: fn(Interval) -> f64| labels.clone().map(|label| interval(label).map_or(f64::NAN, pick)).collect::<Vec<f64>>();
+        dict.set_item("low", end(|interval| interval.low).into_pyarray(py))?;
+        dict.set_item("high", end(|interval| interval.high).into_pyarray(py))?;
+    }
+    if labels.clone().any(|label| made.inverse_variance(label).is_some()) {
+        let variances: Vec<f64> = labels.map(|label| made.inverse_variance(label).unwrap_or(f64::NAN)).collect();
+        dict.set_item("inverse_variances", variances.into_pyarray(py))?;
+    }
+    dict.set_item("notes", made.notes())?;
+    Ok(dict)
+}

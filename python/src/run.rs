@@ -1,0 +1,118 @@
+//! Long work: without the interpreter's lock, on as many threads as asked for, watched by the thread that called.
+//!
+//! Signals reach Python only in its main thread, so the work goes to the pool and the caller stays behind: every [`TICK`] it
+//! takes the lock, lets Python handle signals, and shows how far the work is. A pool lives as long as the call: threads that
+//! outlive it would be missing in a forked child, and work sent to them would never end.
+
+use crate::errors::exception;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use unmissed::progress::Progress;
+use unmissed::{Error, Result};
+
+/// How often the caller looks for Ctrl-C.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How many threads, and what to call about progress: `show(stage, done, total)`.
+#[derive(FromPyObject)]
+pub(crate) struct How {
+    #[pyo3(item)]
+    threads: Option<usize>,
+    #[pyo3(item)]
+    show: Option<Py<PyAny>>,
+}
+
+/// What is known about the work that runs.
+#[derive(Default)]
+pub(crate) struct Watch {
+    stopped: AtomicBool,
+    done: AtomicU64,
+    stage: Mutex<(String, u64)>,
+}
+
+impl Progress for Watch {
+    fn begin(&self, stage: &str, total: u64) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = (stage.to_owned(), total);
+        self.done.store(0, Ordering::Relaxed);
+    }
+
+    fn advance(&self, amount: u64) -> Result<()> {
+        self.done.fetch_add(amount, Ordering::Relaxed);
+        if self.stopped.load(Ordering::Relaxed) { Err(Error::interrupted()) } else { Ok(()) }
+    }
+}
+
+impl Watch {
+    fn look(&self, show: Option<&Py<PyAny>>) -> PyResult<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(show) = show {
+                let (stage, total) = self.stage.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                show.call1(py, (stage, self.done.load(Ordering::Relaxed), total))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits for the result; an exception meanwhile stops the work.
+    fn wait<T>(&self, receiver: &Receiver<Result<T>>, show: Option<&Py<PyAny>>, leave: bool) -> PyResult<T> {
+        let mut raised = None;
+        loop {
+            match receiver.recv_timeout(TICK) {
+                Ok(result) => return raised.map_or_else(|| result.map_err(exception), Err),
+                Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                    if let Err(error) = self.look(show) {
+                        self.stopped.store(true, Ordering::Relaxed);
+                        if leave {
+                            return Err(error);
+                        }
+                        raised = Some(error);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(exception(Error::interrupted())),
+            }
+        }
+    }
+}
+
+fn pool(threads: Option<usize>) -> PyResult<rayon::ThreadPool> {
+    let built = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    built.map_err(|cause| exception(Error::value(format!("cannot start threads: {cause}"))))
+}
+
+/// Runs work that reports progress, and so can be stopped.
+pub(crate) fn run<T: Send>(py: Python<'_>, how: &How, work: impl FnOnce(&Watch) -> Result<T> + Send) -> PyResult<T> {
+    let watch = Watch::default();
+    py.detach(|| {
+        let pool = pool(how.threads)?;
+        let (sender, receiver) = channel();
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
+                // The caller waits for this; it cannot have gone away.
+                let _ = sender.send(work(&watch));
+            });
+            watch.wait(&receiver, how.show.as_ref(), false)
+        })
+    })
+}
+
+/// Runs work that reports no progress. Ctrl-C leaves it behind to end by itself, which is why it has to own what it works on.
+pub(crate) fn run_owned<T: Send + 'static>(
+    py: Python<'_>,
+    how: &How,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    py.detach(|| {
+        let pool = pool(how.threads)?;
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            // Whoever asked may have left.
+            let _ = sender.send(pool.install(work));
+        });
+        Watch::default().wait(&receiver, how.show.as_ref(), true)
+    })
+}

@@ -1,0 +1,115 @@
+"""Files and artificial data."""
+
+import inspect
+import subprocess
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from test_evaluate import CLI
+
+import unmissed as um
+from unmissed import _core
+
+
+def same(a, b):
+    return a.shape == b.shape and (a != b).nnz == 0
+
+
+@pytest.mark.parametrize("name", ["data.txt", "data.txt.gz", "data.txt.zst", "data.svm", "data.npz"])
+def test_data_come_back(tmp_path, name, small):
+    truth, _, _ = small
+    X = sp.random(60, 7, density=0.3, format="csr", random_state=1, dtype=np.float32)
+    if name == "data.svm":
+        with pytest.warns(UserWarning, match="dropped: the numbers of rows, features and labels"):
+            files = um.write(tmp_path / name, truth, X=X, format="svmlight")
+    else:
+        files = um.write(tmp_path / name, truth, X=X)
+    assert files
+    data = um.read(tmp_path / name)
+    if name == "data.svm":
+        # svmlight knows shapes only as far as there are entries.
+        assert data.y.nnz == truth.nnz and data.X.nnz == X.nnz
+    else:
+        assert same(data.y, truth) and same(data.X, X)
+    assert data.y.dtype == np.int8 and data.X.dtype == np.float32 and data.y.indices.dtype == np.int32
+
+
+def test_scores_come_back(tmp_path, small):
+    _, scores, _ = small
+    um.write(tmp_path / "p.txt", scores=scores)
+    data = um.read(tmp_path / "p.txt")
+    assert same(data.scores, scores) and data.y is None and repr(data) == "Data(scores: 60 x 25)"
+    um.write(tmp_path / "q.npz", data)
+    assert same(um.read(tmp_path / "q.npz").scores, scores)
+    # What scipy writes is read.
+    sp.save_npz(tmp_path / "s.npz", scores)
+    assert same(um.read(tmp_path / "s.npz").scores, scores)
+
+
+def test_dense_features(tmp_path):
+    um.write(tmp_path / "d.txt", [[0], [1]], X=np.array([[1.0, 0.0], [0.5, 2.0]]), n_labels=2)
+    assert um.read(tmp_path / "d.txt").X.toarray().tolist() == [[1.0, 0.0], [0.5, 2.0]]
+
+
+def test_ratings_and_thresholds(tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\n0,0,5\n0,1,2\n1,1,4\n")
+    assert um.read(tmp_path / "r.csv", format="ratings", positive=4).y.toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_what_cannot_be_held_is_said(tmp_path, small):
+    _, scores, _ = small
+    with pytest.warns(UserWarning, match="dropped"):
+        um.write(tmp_path / "x.txt", scores=scores, format="xmc")
+
+
+def test_errors_are_the_librarys(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+        um.read("nowhere.txt")
+    (tmp_path / "bad.txt").write_text("2 3 4\n0 0:1\n9 0:1\n")
+    with pytest.raises(um.FormatError, match=r"bad.txt:3: .*found 9"):
+        um.read(tmp_path / "bad.txt")
+    assert issubclass(um.FormatError, ValueError)
+    with pytest.raises(ValueError, match="is a directory"):
+        um.read(tmp_path)
+    with pytest.raises(OSError):
+        um.write(tmp_path / "no" / "such" / "folder.txt", [[0]])
+    with pytest.raises(ValueError, match="docx"):
+        um.write(tmp_path / "x.docx", [[0]])
+    with pytest.raises(ValueError):
+        um.write(tmp_path / "x.txt")
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_generators_have_the_parameters_of_the_registry():
+    for name, _ in _core.registry("generators"):
+        signature = inspect.signature(getattr(um.datasets, name))
+        ours = {p: d.default for p, d in signature.parameters.items() if p not in ("random_state", "threads")}
+        theirs = {p.replace("-", "_"): d for p, d, _ in _core.parameters(name)}
+        assert list(ours) == list(theirs)
+        text = {p: ",".join(map(str, d)) if isinstance(d, tuple) else str(d) for p, d in ours.items()}
+        assert text == theirs
+
+
+def test_generated_data_are_those_of_the_command_line(tmp_path):
+    if not CLI.exists():
+        pytest.skip(f"{CLI} is not built")
+    data = um.datasets.survey(users=40, test_users=20, controlled_users=30, items=25, random_state=9)
+    flags = ["--users", "40", "--test-users", "20", "--controlled-users", "30", "--items", "25", "--seed", "9"]
+    subprocess.run([CLI, "generate", "survey", "-o", tmp_path, *flags], check=True, capture_output=True)
+    for part in ("train", "test", "train_clean", "test_clean", "controlled"):
+        theirs = um.read(tmp_path / f"{part}.txt")
+        ours = getattr(data, part)
+        assert same(theirs.y, ours.y)
+        dense = ours.X if isinstance(ours.X, np.ndarray) else ours.X.toarray()
+        assert np.array_equal(theirs.X.toarray(), dense)
+    table = um.propensities(None, f"table:{tmp_path / 'propensities.csv'}")
+    assert np.array_equal(table.values, data.propensities.values)
+
+
+def test_balls(tmp_path):
+    a, b = (um.datasets.balls(train_rows=50, test_rows=10, labels=20, random_state=1, threads=threads) for threads in (1, 2))
+    assert np.array_equal(a.train.X, b.train.X) and same(a.test.y, b.test.y) and a.propensities is None
+    assert a.tables["labels"]["prior"].shape == (20,)
+    with pytest.raises(ValueError, match="'labels' of 'balls'"):
+        um.datasets.balls(labels=0)

@@ -1,0 +1,227 @@
+"""Models as scikit-learn estimators: its own checks, pipelines and searches, files and copies."""
+
+import pickle
+import subprocess
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from test_evaluate import CLI
+
+pytest.importorskip("sklearn", minversion="1.6")
+
+from sklearn.base import clone  # noqa: E402
+from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+
+import unmissed as um  # noqa: E402
+from unmissed import _core  # noqa: E402
+
+
+def expected_failed_checks(estimator):
+    """The reasons why a check of scikit-learn cannot hold."""
+    if estimator.propensity is None:
+        return {}
+    impossible = "on a few rows with one class each, JPV implies priors above 1: the unbiased loss then has no minimum"
+    return {"check_fit2d_1feature": impossible}
+
+
+@parametrize_with_checks(
+    [um.OneVsRest(), um.OneVsRest("logistic", None)], expected_failed_checks=expected_failed_checks
+)
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def balls():
+    return um.datasets.balls(train_rows=1500, test_rows=500, labels=30, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def model(balls):
+    return um.OneVsRest("logistic", None, normalize=False).fit(balls.train.X, balls.train.y)
+
+
+def test_the_optimum_is_that_of_scikit_learn(balls):
+    """Its C is one over (rows times decay), and it does not shrink the intercept."""
+    decay = 1e-3
+    ours = um.OneVsRest("logistic", None, normalize=False, decay=decay, tolerance=1e-7, max_steps=500).fit(balls.train.X, balls.train.y)
+    frequent = np.argsort(-np.asarray(balls.train.y.sum(axis=0)).ravel())[:3]
+    for label in frequent:
+        y = np.asarray(balls.train.y[:, [label]].todense()).ravel()
+        theirs = LogisticRegression(C=1 / (decay * len(y)), tol=1e-10, max_iter=10_000).fit(balls.train.X, y)
+        probabilities = theirs.predict_proba(balls.test.X)[:, 1]
+        assert ours.predict_proba(balls.test.X)[:, label] == pytest.approx(probabilities, abs=2e-3)
+
+
+def test_all_losses_train(balls):
+    for loss, _ in _core.registry("losses"):
+        # Those that are not convex go by Adam.
+        fitted = um.OneVsRest(loss, "power:gamma=0.1", decay=1e-3, learning_rate=0.05, epochs=60, random_state=1).fit(balls.train)
+        assert um.precision(balls.test, fitted.decision_function(balls.test.X), k=1) > 0.3, loss
+
+
+def test_sparse_and_dense_features_and_labels_agree(balls, model):
+    X, y = balls.train.X, balls.train.y
+    dense = X.toarray() if sp.issparse(X) else X
+    test = balls.test.X.toarray() if sp.issparse(balls.test.X) else balls.test.X
+    expected = model.decision_function(test)
+    for features in (dense, sp.csr_matrix(dense), sp.csr_array(dense), dense.astype(np.float64)):
+        for labels in (y, y.toarray(), y.toarray().astype(bool)):
+            fitted = um.OneVsRest("logistic", None, normalize=False).fit(features, labels)
+            assert fitted.decision_function(test) == pytest.approx(expected, abs=1e-4)
+    assert sp.issparse(model.predict(test)) and model.predict(test).shape == (500, 30)
+    plain = um.OneVsRest("logistic", None, normalize=False).fit(dense, y.toarray())
+    assert np.array_equal(plain.predict(test), model.predict(test).toarray())
+
+
+def test_the_parts_of_a_model(balls, model):
+    X = balls.test.X
+    assert X @ model.coef_.T + model.intercept_ == pytest.approx(model.decision_function(X), abs=1e-4)
+    assert model.predict_proba(X) == pytest.approx(1 / (1 + np.exp(-model.decision_function(X))))
+    assert model.label_counts_.tolist() == np.ravel(balls.train.y.sum(axis=0)).tolist() and model.n_rows_ == 1500
+
+
+def test_top_k(balls, model):
+    scores = model.decision_function(balls.test.X)
+    top = model.predict_top_k(balls.test.X, k=3, logits=True)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :3]
+    assert np.array_equal(top.indices.reshape(-1, 3), order)
+    assert top.data.reshape(-1, 3) == pytest.approx(np.take_along_axis(scores, order, 1), abs=1e-5)
+    p = um.propensities(balls.train, "jpv")
+    corrected = model.predict_top_k(balls.test.X, k=3, propensity=p)
+    best = np.argsort(-model.predict_proba(balls.test.X) * p.inverse, axis=1)[:, 0]
+    assert np.mean(corrected.indices.reshape(-1, 3)[:, 0] == best) > 0.99
+    assert (corrected != model.predict_top_k(balls.test.X, k=3, propensity="jpv")).nnz == 0
+    sure = model.predict_top_k(balls.test.X, k=30, threshold=0.5)
+    assert sure.nnz == (model.predict_proba(balls.test.X) >= 0.5).sum()
+
+
+def test_missing_labels_are_corrected_for():
+    """On a survey whose labels are missing by known propensities, true precision is closer with the unbiased loss."""
+    survey = um.datasets.survey(users=4000, test_users=1500, controlled_users=10, items=60, random_state=3, scatter=0.2)
+    p = survey.propensities
+    plain = um.OneVsRest("logistic", None, decay=1e-3).fit(survey.train)
+    corrected = um.OneVsRest("unbiased-logistic", p, decay=1e-3).fit(survey.train)
+    complete = np.asarray(survey.test_clean.y.mean(axis=0)).ravel()
+    off = [np.abs(model.predict_proba(survey.test.X).mean(axis=0) - complete).mean() for model in (plain, corrected)]
+    assert off[1] < 0.25 * off[0], off
+    assert corrected.propensities_ is p
+
+
+def test_seeds_and_threads(balls):
+    def weights(**options):
+        return um.OneVsRest("logistic", None, solver="adam", epochs=2, **options).fit(balls.train).coef_
+
+    assert np.array_equal(weights(random_state=1, threads=1), weights(random_state=1, threads=3))
+    assert not np.array_equal(weights(random_state=1), weights(random_state=2))
+    state = np.random.RandomState
+    assert np.array_equal(weights(random_state=state(5)), weights(random_state=state(5)))
+
+
+def test_settings_that_make_no_sense(balls):
+    for options, words in [
+        ({"loss": "logistik"}, "did you mean 'logistic'"),
+        ({"solver": "newtn"}, "did you mean 'newton'"),
+        ({"loss": "plugin-logistic", "solver": "newton"}, "not convex"),
+        ({"decay": -1}, "decay"),
+        ({"clip": 0.5}, "clip"),
+        ({"propensity": "jvp"}, "did you mean 'jpv'"),
+        ({"propensity": np.full(3, 0.5)}, "propensities"),
+        ({"weights": np.full(3, 0.5)}, "weights"),
+        ({"solver": "adam", "batch_size": 0}, "batch"),
+        ({"threads": -1}, "threads"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            um.OneVsRest(**options).fit(balls.train)
+    with pytest.raises(ValueError, match="rows|samples"):
+        um.OneVsRest().fit(balls.train.X, balls.test.y)
+
+
+def test_pickles_clones_and_files(balls, model, tmp_path):
+    X = balls.test.X
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert clone(model).get_params() == model.get_params()
+    weighted = um.OneVsRest("unbiased-logistic", "jpv", random_state=7, weights="log").fit(balls.train)
+    weighted.save(tmp_path / "model.safetensors")
+    loaded = um.OneVsRest.load(tmp_path / "model.safetensors")
+    assert np.array_equal(loaded.decision_function(X), weighted.decision_function(X))
+    assert (loaded.loss, loaded.random_state, loaded.n_features_in_) == ("unbiased-logistic", 7, balls.train.X.shape[1])
+    assert np.array_equal(loaded.propensities_.values, weighted.propensities_.values)
+    assert loaded.predict(X).shape == (500, 30)
+    with pytest.raises(FileNotFoundError):
+        um.OneVsRest.load(tmp_path / "nothing")
+    (tmp_path / "broken").write_bytes((tmp_path / "model.safetensors").read_bytes()[:-5])
+    with pytest.raises(um.FormatError, match="broken"):
+        um.OneVsRest.load(tmp_path / "broken")
+
+
+def test_models_of_the_command_line_are_ours(balls, model, tmp_path):
+    if not CLI.exists() or subprocess.run([CLI, "predict", "--help"], capture_output=True).returncode != 0:
+        pytest.skip(f"{CLI} with predict is not built")
+    model.save(tmp_path / "model.safetensors")
+    um.write(tmp_path / "test.txt", balls.test)
+    command = [CLI, "predict", tmp_path / "model.safetensors", tmp_path / "test.txt", "-k", "4", "-o", tmp_path / "p.txt"]
+    subprocess.run(command, check=True, capture_output=True)
+    theirs, ours = um.read(tmp_path / "p.txt").scores, model.predict_top_k(balls.test, k=4)
+    assert np.array_equal(theirs.indices, ours.indices)
+    assert theirs.data == pytest.approx(ours.data, rel=1e-6)
+
+
+TEXTS = ["red apple", "green apple tree", "old tree", "red wine", "old wine cellar", "green field", "red field", "cellar door"] * 6
+WORDS = ["red", "green", "old", "apple", "tree", "wine"]
+
+
+def text_labels():
+    return sp.csr_matrix(np.array([[word in text.split() for word in WORDS] for text in TEXTS]).astype(int))
+
+
+def test_pipelines_and_searches():
+    y = text_labels()
+    pipeline = make_pipeline(TfidfVectorizer(), um.OneVsRest(decay=1e-3))
+    pipeline.fit(TEXTS, y)
+    assert um.precision(y, pipeline.decision_function(TEXTS), k=1) == pytest.approx(np.mean(y.getnnz(axis=1) > 0))
+    search = GridSearchCV(pipeline, {"onevsrest__decay": [1e-4, 1e-2], "onevsrest__loss": ["logistic", "unbiased-logistic"]},
+                          scoring=um.scorer("precision@5", estimator="unbiased"), cv=2)
+    search.fit(TEXTS, y)
+    assert search.best_score_ > 0 and np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict(TEXTS).shape == y.shape
+    for scoring in (
+        um.scorer("ndcg@3"),
+        um.scorer("macro-f@1", beta=2.0),
+        um.scorer("precision@1", estimator="normalized", propensity="jpv:wikipedia"),
+        um.scorer("precision@1", estimator="unbiased", propensity=np.full(6, 0.5)),
+    ):
+        assert (cross_val_score(pipeline, TEXTS, y.toarray(), scoring=scoring, cv=2) > 0).all()
+    assert cross_val_score(pipeline, TEXTS, y.toarray(), scoring=um.scorer("abandonment@1"), cv=2).max() <= 0
+    assert pickle.loads(pickle.dumps(um.scorer("ndcg@3"))).k == 3
+
+
+def test_scorers_that_cannot_be():
+    for name, options, words in [
+        ("precision@x", {}, "NAME@K"),
+        ("recall@1", {"estimator": "normalized"}, "no normalized recall"),
+        ("presicion@1", {}, "did you mean 'precision'"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            um.scorer(name, **options)
+    other = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="pass propensity="):
+        um.scorer("precision@1", estimator="unbiased")(other, [[0.0]], [[1]])
+    with pytest.raises(ValueError, match="training counts"):
+        um.scorer("precision@1", estimator="unbiased", propensity="jpv")(other, [[0.0]], [[1]])
+
+
+def test_classes_with_names():
+    X = np.array([[0.0, 1], [0, 2], [1, 0], [2, 0], [-1, -1], [-2, -2]])
+    y = np.array(["up", "up", "right", "right", "down", "down"])
+    fitted = um.OneVsRest("logistic", None, normalize=False, decay=1e-3).fit(X, y)
+    assert fitted.predict(X).tolist() == y.tolist() and fitted.score(X, y) == 1.0
+    assert fitted.predict_proba(X).sum(axis=1) == pytest.approx(1)
+    two = um.OneVsRest("logistic", None, normalize=False, decay=1e-3).fit(X[:4], y[:4])
+    assert two.decision_function(X[:4]).shape == (4,)

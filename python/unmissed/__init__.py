@@ -1,0 +1,80 @@
+"""How good is a multi-label model really, when its labels are incomplete and long-tailed?
+
+>>> import unmissed as um
+>>> report = um.evaluate([[0, 1], [2]], [[0, 1], [0, 2]], k=1, metrics=["precision", "recall"])
+>>> report.value("precision", 1)
+0.5
+
+`evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
+number. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant label is to be observed. `OneVsRest`
+trains models, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `compat` has the functions
+of other libraries.
+
+Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._core import VERSION as __version__
+from ._core import FormatError
+
+if TYPE_CHECKING:
+    from . import compat as compat
+    from . import datasets as datasets
+    from ._data import Data as Data
+    from ._data import read as read
+    from ._data import write as write
+    from ._evaluate import evaluate as evaluate
+    from ._inputs import TopK as TopK
+    from ._metrics import abandonment as abandonment
+    from ._metrics import coverage as coverage
+    from ._metrics import macro_f as macro_f
+    from ._metrics import ndcg as ndcg
+    from ._metrics import ndcg_min as ndcg_min
+    from ._metrics import precision as precision
+    from ._metrics import recall as recall
+    from ._metrics import weighted_precision as weighted_precision
+    from ._models import OneVsRest as OneVsRest
+    from ._propensity import Propensities as Propensities
+    from ._propensity import estimate_propensity as estimate_propensity
+    from ._propensity import fit_propensity as fit_propensity
+    from ._propensity import propensities as propensities
+    from ._report import Comparison as Comparison
+    from ._report import Finding as Finding
+    from ._report import Report as Report
+    from ._report import Row as Row
+    from ._scorer import scorer as scorer
+
+#: Where names live.
+_HOME = {
+    "_data": ["Data", "read", "write"],
+    "_evaluate": ["evaluate"],
+    "_inputs": ["TopK"],
+    "_metrics": ["abandonment", "coverage", "macro_f", "ndcg", "ndcg_min", "precision", "recall", "weighted_precision"],
+    "_models": ["OneVsRest"],
+    "_propensity": ["Propensities", "estimate_propensity", "fit_propensity", "propensities"],
+    "_report": ["Comparison", "Finding", "Report", "Row"],
+    "_scorer": ["scorer"],
+    "compat": [],
+    "datasets": [],
+}
+
+__all__ = sorted(["FormatError", "__version__", "compat", "datasets", *(name for names in _HOME.values() for name in names)])
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOME.items():
+        if name == home and not name.startswith("_"):
+            return importlib.import_module(f"{__name__}.{home}")
+        if name in names:
+            value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,357 @@
+"""Linear one-vs-rest models as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import _core, _inputs
+from ._data import Data, Path, to_csr
+from ._inputs import Array, Matrix
+from ._propensity import Propensities, as_propensities, propensities_of_counts
+from ._work import working
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.validation import check_is_fitted, check_random_state, column_or_1d, validate_data
+except ImportError as error:
+    raise ImportError("models need scikit-learn 1.6 or later: pip install 'unmissed[models]'") from error
+
+
+class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """One linear scorer for each label, trained by a loss that corrects for labels that are missing.
+
+    The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. Labels that were observed count with
+    their propensities, so that the expected loss is the one on complete labels.
+
+    Parameters
+    ----------
+    loss : str, default "unbiased-logistic"
+        ``"logistic"`` (nothing is missing), ``"unbiased-logistic"``, ``"bounded-logistic"``, ``"plugin-logistic"``,
+        ``"squared-hinge"``, ``"unbiased-squared-hinge"``, ``"bounded-squared-hinge"``.
+    propensity : str, Propensities, array-like or None, default "jpv"
+        The propensities of labels: a model in their training counts, or values. None: nothing is missing.
+    solver : {"auto", "newton", "adam"}, default "auto"
+        Newton's method goes to the optimum of a convex loss; Adam takes small steps by any. ``"auto"`` is Newton's method where it
+        works.
+    decay : float, default 1e-4
+        How strongly weights are drawn to zero.
+    clip : float, optional
+        Inverse propensities above this count as this: less variance, some bias.
+    weights : str or array-like, optional
+        A factor of the loss for each label, or ``"uniform"``, ``"inverse"``, ``"log"``, ``"effective"`` from training counts.
+    normalize : bool, default True
+        Whether rows are divided by their Euclidean norm.
+    tolerance : float, default 0.01
+        Newton's method: how far the gradient has to shrink.
+    max_steps : int, default 50
+        Newton's method: the most steps.
+    learning_rate : float, default 0.01
+        Adam: the learning rate.
+    batch_size : int, default 512
+        Adam: rows of a batch.
+    epochs : int, default 10
+        Adam: times that all rows are seen.
+    random_state : int, RandomState or None, default 0
+        Seed of whatever is random. The same int gives the same model, on any number of threads.
+    threads : int, optional
+        How many threads work. Default: ``UNMISSED_THREADS``, or one a core.
+    progress : bool, optional
+        Whether to show progress; by default in terminals and notebooks.
+
+    Attributes
+    ----------
+    classes_ : numpy.ndarray
+        The labels: their numbers for label matrices, the values of `y` otherwise.
+    coef_ : numpy.ndarray of shape (n_labels, n_features)
+        Weights; made when asked for.
+    intercept_ : numpy.ndarray of shape (n_labels,)
+        What is added to each score.
+    propensities_ : Propensities or None
+        What the model was trained with.
+    label_counts_ : numpy.ndarray of shape (n_labels,)
+        Training positives of each label.
+    n_rows_ : int
+        Training rows.
+    n_features_in_ : int
+        Features.
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> data = um.datasets.balls(train_rows=500, test_rows=100, labels=10, random_state=1)
+    >>> model = um.OneVsRest("logistic", propensity=None).fit(data.train.X, data.train.y)
+    >>> model.predict_top_k(data.test.X, k=3).shape
+    (100, 10)
+    >>> um.ndcg_min(data.test.y, model.decision_function(data.test.X), k=3) > 0.25
+    True
+    """
+
+    def __init__(
+        self,
+        loss: str = "unbiased-logistic",
+        propensity: Any = "jpv",
+        *,
+        solver: str = "auto",
+        decay: float = 1e-4,
+        clip: float | None = None,
+        weights: Any = None,
+        normalize: bool = True,
+        tolerance: float = 0.01,
+        max_steps: int = 50,
+        learning_rate: float = 0.01,
+        batch_size: int = 512,
+        epochs: int = 10,
+        random_state: Any = 0,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.loss = loss
+        self.propensity = propensity
+        self.solver = solver
+        self.decay = decay
+        self.clip = clip
+        self.weights = weights
+        self.normalize = normalize
+        self.tolerance = tolerance
+        self.max_steps = max_steps
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.random_state = random_state
+        self.threads = threads
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> OneVsRest:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+            Features; a `Data` brings its labels along.
+        y : array-like or sparse matrix of shape (n_rows, n_labels), or array-like of shape (n_rows,)
+            Labels as 0 and 1, or one class for each row.
+
+        Returns
+        -------
+        OneVsRest
+            The model itself.
+        """
+        if isinstance(X, Data):
+            X, y = X.X, X.y if y is None else y
+        rows, labels = self._training_data(X, y)
+        self.propensities_ = None
+        if self.propensity is not None:
+            self.propensities_ = _of_matrix(self.propensity, labels)
+        settings = {
+            "loss": self.loss,
+            "propensities": None if self.propensities_ is None else self.propensities_._arrays(),
+            "solver": self.solver,
+            "tolerance": float(self.tolerance),
+            "steps": self.max_steps,
+            "learning_rate": float(self.learning_rate),
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+            "decay": float(self.decay),
+            "clip": self.clip,
+            "weights": self.weights if self.weights is None or isinstance(self.weights, str) else np.ascontiguousarray(self.weights, np.float64),
+            "normalize": bool(self.normalize),
+            "seed": _seed(self.random_state),
+        }
+        with working(self.threads, self.progress) as how:
+            self._take(_core.train(rows, labels, settings, how))
+        return self
+
+    def _take(self, model: _core.Linear) -> None:
+        self.model_ = model
+        self.label_counts_ = model.label_counts
+        self.n_rows_ = json.loads(model.about)["rows"]
+
+    def _training_data(self, X: Any, y: Any) -> tuple[Matrix | Array, Matrix]:
+        """Features and labels; remembers what kind of target it was."""
+        if y is None:
+            raise ValueError("OneVsRest requires y to be passed, but the target y is None")
+        if _inputs.is_sparse(y):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
+            self.kind_, self.classes_ = "sparse", np.arange(y.shape[1])
+            labels = _inputs.labels(y, "y")
+        else:
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True)
+            check_classification_targets(y)
+            if type_of_target(y) == "multilabel-indicator":
+                self.kind_, self.classes_ = "labels", np.arange(y.shape[1])
+                labels = _inputs.labels(np.asarray(y), "y")
+            else:
+                if np.ndim(y) == 2 and y.shape[1] > 1:
+                    raise ValueError("y has several classes in a column: expected labels as 0 and 1")
+                y = column_or_1d(y, warn=True)
+                self.classes_, places = np.unique(y, return_inverse=True)
+                if len(self.classes_) < 2:
+                    raise ValueError(f"y has only one class: expected at least two, found {self.classes_[0]!r}")
+                self.kind_ = "classes"
+                labels = Matrix(len(self.classes_), np.arange(len(y) + 1), _inputs._integers(places), None)
+        if labels.rows != X.shape[0]:
+            raise ValueError(f"X and y have different numbers of rows: {X.shape[0]} and {labels.rows}")
+        return _inputs.features(X, "X"), labels
+
+    def _rows(self, X: Any) -> Matrix | Array:
+        check_is_fitted(self, "model_")
+        if isinstance(X, Data):
+            X = X.X
+        return _inputs.features(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float32), "X")
+
+    def _logits(self, X: Any) -> Array:
+        rows = self._rows(X)
+        with working(self.threads, self.progress) as how:
+            return self.model_.logits(rows, how)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores of all labels; of two classes, how much that of the second exceeds that of the first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows, n_labels), or (n_rows,) for two classes
+        """
+        logits = self._logits(X)
+        if self.kind_ == "classes" and len(self.classes_) == 2:
+            return np.asarray(logits[:, 1] - logits[:, 0])
+        return logits
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of all labels: ``1 / (1 + exp(-z_j))``, or, for classes, of which a row has one, ``exp(z_j) / sum exp(z_i)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows, n_labels)
+        """
+        logits = self._logits(X).astype(np.float64)
+        if self.kind_ == "classes":
+            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+            return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        # Large negative logits are met by infinity, whose inverse is right.
+        with np.errstate(over="ignore"):
+            probabilities = 1.0 / (1.0 + np.exp(-logits))
+        # Nothing is certain: rounding must not say so.
+        return np.clip(probabilities, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
+
+    def predict(self, X: Any) -> Any:
+        """Labels with a probability of at least one half, or the best class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+
+        Returns
+        -------
+        numpy.ndarray, or a sparse matrix for a model that was trained with one
+        """
+        check_is_fitted(self, "model_")
+        if self.kind_ == "classes":
+            return self.classes_[np.argmax(self._logits(X), axis=1)]
+        if self.kind_ == "labels":
+            return (self._logits(X) >= 0).astype(int)
+        found = self.predict_top_k(X, k=len(self.classes_), threshold=0.5)
+        found.data = np.ones(found.nnz, int)
+        found.sort_indices()
+        return found
+
+    def predict_top_k(
+        self, X: Any, k: int = 5, *, logits: bool = False, propensity: Any = None, weights: Any = None, threshold: float | None = None
+    ) -> Any:
+        """The best labels of each row, without scores of all labels in memory.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+        k : int, default 5
+            How many labels a row gets at most.
+        logits : bool, default False
+            Scores are logits instead of probabilities.
+        propensity : str, Propensities or array-like, optional
+            Divides probabilities: the correction for a model that was trained on observed labels.
+        weights : array-like, optional
+            Multiplies scores, one number for each label.
+        threshold : float, optional
+            Labels with a lower probability are left out.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix of shape (n_rows, n_labels)
+            Scores; in each row the best label comes first.
+        """
+        rows = self._rows(X)
+        if isinstance(propensity, str):
+            propensity = propensities_of_counts(propensity, self.n_rows_, self.label_counts_)
+        ranking = {
+            "k": k,
+            "logits": logits,
+            "propensity": None if propensity is None else as_propensities(propensity, None, None)._arrays(),
+            "weights": None if weights is None else np.ascontiguousarray(weights, np.float64),
+            "threshold": threshold,
+        }
+        with working(self.threads, self.progress) as how:
+            return to_csr(self.model_.top(rows, ranking, how))
+
+    @property
+    def coef_(self) -> Array:
+        check_is_fitted(self, "model_")
+        return self.model_.weights()
+
+    @property
+    def intercept_(self) -> Array:
+        check_is_fitted(self, "model_")
+        return self.model_.bias
+
+    def save(self, path: Path) -> None:
+        """Write the model into a file that the command line reads too."""
+        check_is_fitted(self, "model_")
+        with working(self.threads, self.progress) as how:
+            self.model_.save(path, how)
+
+    @classmethod
+    def load(cls, path: Path) -> OneVsRest:
+        """Read a model from a file, whoever wrote it. Its labels are numbers."""
+        with working() as how:
+            model = _core.read_model(path, how)
+        about = json.loads(model.about)
+        loaded = cls(about["loss"], about["propensity"], normalize=model.normalize, random_state=about["seed"])
+        loaded._take(model)
+        loaded.kind_, loaded.classes_, loaded.n_features_in_ = "labels", np.arange(model.labels), model.features
+        loaded.propensities_ = None
+        if about["propensity"] is not None and loaded.label_counts_ is not None and loaded.n_rows_ is not None:
+            try:
+                loaded.propensities_ = propensities_of_counts(about["propensity"], loaded.n_rows_, loaded.label_counts_)
+            except ValueError:
+                # Estimated from evidence that the file does not hold.
+                pass
+        return loaded
+
+
+def _of_matrix(propensity: Any, labels: Matrix) -> Propensities:
+    if not isinstance(propensity, str):
+        return as_propensities(propensity, None, None)
+    counts = np.bincount(labels.indices, minlength=labels.columns)
+    return propensities_of_counts(propensity, labels.rows, counts)
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,0 +1,226 @@
+"""What an evaluation found: rows, comparisons, findings; as data, as a table, as a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from . import _core
+from ._data import Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One number. `value`, `se`, `low` and `high` are None where they would mean nothing."""
+
+    metric: str
+    k: int
+    estimator: str
+    propensity: str | None
+    group: str
+    model: str
+    value: float | None
+    se: float | None
+    low: float | None
+    high: float | None
+    n: int
+    assumption: str
+    bias: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The difference of two models in one cell; `significant` allows for the number of comparisons."""
+
+    metric: str
+    k: int
+    estimator: str
+    propensity: str | None
+    group: str
+    a: str
+    b: str
+    difference: float | None
+    se: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    significant: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something to know before believing a number."""
+
+    code: str
+    severity: str
+    message: str
+    advice: str
+    anchor: str
+
+
+class Report:
+    """The result of `evaluate`.
+
+    Attributes
+    ----------
+    rows : list of Row
+        A number each, with its interval and the assumption that it rests on.
+    comparisons : list of Comparison
+        Differences of models, when there are several.
+    findings : list of Finding
+        What to know before believing the numbers, by code.
+    groups : list of dict
+        The groups of labels and how much they hold, when there are several.
+    notes : list of str
+        How to read the numbers.
+    """
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self._result = result
+        self.rows = [Row(**row) for row in result["rows"]]
+        self.comparisons = [Comparison(**one) for one in result.get("comparisons", [])]
+        self.findings = [Finding(**finding) for finding in result["findings"]]
+        self.groups: list[dict[str, Any]] = result.get("groups", [])
+        self.notes: list[str] = result["notes"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Report, (self._result,))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as the command line's JSON."""
+        return self._result
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a line for each row."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("data frames need pandas: pip install pandas") from error
+        names = [field.name for field in dataclasses.fields(Row)]
+        frame = pandas.DataFrame([dataclasses.astuple(row) for row in self.rows], columns=names)
+        numbers = ["value", "se", "low", "high", "bias"]
+        return frame.astype({name: float for name in numbers})
+
+    def value(
+        self,
+        metric: str,
+        k: int,
+        estimator: str = "observed",
+        *,
+        propensity: str | None = None,
+        group: str = "all",
+        model: str | None = None,
+    ) -> float:
+        """The value of one cell; NaN when it would mean nothing.
+
+        Raises
+        ------
+        KeyError
+            If there is no such cell, or if there are several (name the propensity or the model then).
+        """
+        found = [
+            row
+            for row in self.rows
+            if (row.metric, row.k, row.estimator, row.group) == (metric, k, estimator, group)
+            and propensity in (None, row.propensity)
+            and model in (None, row.model)
+        ]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} rows have the {estimator} {metric}@{k} of group '{group}'")
+        value = found[0].value
+        return math.nan if value is None else value
+
+    def _tables(self) -> Iterator[tuple[str | None, list[str], list[list[str]]]]:
+        """For each propensity model a table: metrics down, estimators across."""
+        lanes = _distinct(row.propensity for row in self.rows if row.propensity is not None) or [None]
+        several_models = len(_distinct(row.model for row in self.rows)) > 1
+        several_groups = len(_distinct(row.group for row in self.rows)) > 1
+        for lane in lanes:
+            rows = [row for row in self.rows if row.propensity in (None, lane)]
+            estimators = _distinct(row.estimator for row in rows)
+            head = ["metric"] + ["group"] * several_groups + ["model"] * several_models + estimators
+            body = []
+            for metric, k, group, model in _distinct((row.metric, row.k, row.group, row.model) for row in rows):
+                cells = {row.estimator: row for row in rows if (row.metric, row.k, row.group, row.model) == (metric, k, group, model)}
+                shown = [_cell(cells.get(estimator)) for estimator in estimators]
+                body.append([f"{metric}@{k}"] + [group] * several_groups + [model] * several_models + shown)
+            yield lane, head, body
+
+    def __repr__(self) -> str:
+        parts = []
+        for lane, head, body in self._tables():
+            if lane is not None:
+                parts.append(f"Propensities: {lane}")
+            widths = [max(map(len, column)) for column in zip(head, *body)]
+            parts += ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in [head, *body]]
+            parts.append("")
+        parts += [f"{finding.code} {finding.severity}: {finding.message}" for finding in self.findings]
+        return "\n".join(parts).rstrip()
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for lane, head, body in self._tables():
+            caption = "" if lane is None else f"<caption>Propensities: {html.escape(lane)}</caption>"
+            columns = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+            lines = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
+            parts.append(f'<table class="unmissed">{caption}<thead><tr>{columns}</tr></thead><tbody>{lines}</tbody></table>')
+        if self.findings:
+            items = (
+                f"<li><b>{html.escape(f.code)}</b> ({html.escape(f.severity)}): {html.escape(f.message)}. {html.escape(f.advice)}</li>"
+                for f in self.findings
+            )
+            parts.append(f"<p>Findings</p><ul>{''.join(items)}</ul>")
+        if self.notes:
+            parts.append("".join(f"<p><small>{html.escape(note)}</small></p>" for note in self.notes))
+        return "\n".join(parts)
+
+    def to_html(self, path: Path | None = None, *, title: str = "Evaluation") -> str:
+        """A page that needs nothing else; written to `path` if there is one.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        page = _PAGE.format(title=html.escape(title), body=self._repr_html_())
+        if path is not None:
+            _core.write_text(path, page)
+        return page
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font-family: system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
+table {{ border-collapse: collapse; margin-bottom: 1.5rem; }}
+caption {{ text-align: left; font-weight: 600; padding-bottom: .3rem; }}
+th, td {{ text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def _distinct(values: Any) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+def _cell(row: Row | None) -> str:
+    """Percentages, since that is how the field reports."""
+    if row is None or row.value is None:
+        return "-"
+    text = f"{100 * row.value:.2f}"
+    if row.low is not None and row.high is not None:
+        text += f" [{100 * row.low:.2f}, {100 * row.high:.2f}]"
+    return text

@@ -1,0 +1,205 @@
+"""The functions of napkinXC's ``napkinxc.metrics``.
+
+Arguments come in the order (true labels, predictions), and values are those at 1, 2, ..., k. Rows of lists are ranked as they stand.
+Equal scores go to the smaller label here, in no fixed order there; stored zeros of a sparse truth are not labels here; inputs with
+different numbers of rows are an error here and cut there. Its macro-averaged functions at k ignore k, so they are not repeated:
+see `unmissed.macro_f`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core, _inputs
+from .._inputs import Array, Matrix
+from .._work import working
+
+__all__ = [
+    "Jain_et_al_inverse_propensity",
+    "Jain_et_al_propensity",
+    "abandonment_at_k",
+    "count_labels",
+    "coverage_at_k",
+    "dcg_at_k",
+    "hamming_loss",
+    "inverse_labels_priors",
+    "labels_priors",
+    "micro_f1_measure",
+    "ndcg_at_k",
+    "precision_at_k",
+    "psdcg_at_k",
+    "psndcg_at_k",
+    "psprecision_at_k",
+    "psrecall_at_k",
+    "recall_at_k",
+    "samples_f1_measure",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("macro_") or name == "f1_measure":
+        raise AttributeError(f"napkinXC's {name} ignores k or depends on the largest label seen; use unmissed.macro_f")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _unscored(Y: Any) -> Any:
+    """Pairs (label, score) count in the order in which they stand."""
+    if isinstance(Y, np.ndarray) or _inputs.is_sparse(Y):
+        return Y
+    return [[one[0] if isinstance(one, tuple) else one for one in row] for row in Y]
+
+
+def _both(Y_true: Any, Y_pred: Any, k: int) -> tuple[Matrix, Matrix]:
+    known = _inputs.columns_of(Y_true) or _inputs.columns_of(Y_pred)
+    truth = _inputs.labels(_unscored(Y_true), "Y_true", known)
+    predictions = _inputs.scores(_unscored(Y_pred), "Y_pred", known)
+    # Nothing hangs on the number of labels, but lists may be longer than it.
+    columns = max(truth.columns, predictions.columns, k)
+    return truth._replace(columns=columns), predictions._replace(columns=columns)
+
+
+def _inverse(inv_ps: Any, columns: int) -> Array:
+    if isinstance(inv_ps, dict):
+        found = np.zeros(columns)
+        for label, value in inv_ps.items():
+            found[label] = value
+        return found
+    values = np.asarray(inv_ps, np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"inv_ps has the wrong shape: expected one number for each label, found {values.shape}")
+    return np.ascontiguousarray(np.pad(values, (0, max(0, columns - len(values))))[:columns])
+
+
+def _values(Y_true: Any, Y_pred: Any, k: int, name: str, inv_ps: Any = None, zero_division: float = 0) -> Array:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise TypeError("k should be an integer number larger than 0")
+    if k < 1:
+        raise ValueError("k should be larger than 0")
+    truth, predictions = _both(Y_true, Y_pred, int(k))
+    inverse = None if inv_ps is None else _inverse(inv_ps, truth.columns)
+    with working(progress=False) as how:
+        found = dict(_core.compat_values("napkinxc", truth, predictions, inverse, int(k), how))
+    values = np.array(found[name])
+    if zero_division:
+        empty = np.count_nonzero(np.diff(truth.indptr) == 0) / truth.rows
+        if empty and name in ("psrecall", "psndcg"):
+            raise ValueError("zero_division other than 0 needs normalize=False: it would count in both parts of the ratio")
+        values += zero_division * empty
+    return values
+
+
+def precision_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+    """Precision at 1, 2, ..., k."""
+    return _values(Y_true, Y_pred, k, "precision")
+
+
+def recall_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+    """Recall at 1, 2, ..., k; rows without labels count `zero_division`."""
+    return _values(Y_true, Y_pred, k, "recall", zero_division=zero_division)
+
+
+def abandonment_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+    """The share of rows with a relevant label in the top 1, 2, ..., k: one minus `unmissed.abandonment`."""
+    return _values(Y_true, Y_pred, k, "abandonment")
+
+
+def coverage_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+    """Labels with a hit, of the labels that occur in the true labels."""
+    return _values(Y_true, Y_pred, k, "coverage")
+
+
+def dcg_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+    """DCG at 1, 2, ..., k."""
+    return _values(Y_true, Y_pred, k, "dcg")
+
+
+def ndcg_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+    """nDCG at 1, 2, ..., k, relative to the best that the row's labels allow."""
+    return _values(Y_true, Y_pred, k, "ndcg", zero_division=zero_division)
+
+
+def psprecision_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, normalize: bool = True) -> Array:
+    """Propensity-scored precision at 1, 2, ..., k."""
+    return _values(Y_true, Y_pred, k, "psprecision" if normalize else "psprecision_raw", inv_ps)
+
+
+def psrecall_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, normalize: bool = True, zero_division: float = 0) -> Array:
+    """Propensity-scored recall at 1, 2, ..., k."""
+    return _values(Y_true, Y_pred, k, "psrecall" if normalize else "psrecall_raw", inv_ps, zero_division)
+
+
+def psdcg_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, normalize: bool = True) -> Array:
+    """Propensity-scored DCG at 1, 2, ..., k, divided by k."""
+    return _values(Y_true, Y_pred, k, "psdcg" if normalize else "psdcg_raw", inv_ps)
+
+
+def psndcg_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, zero_division: float = 0, normalize: bool = True) -> Array:
+    """Propensity-scored nDCG at 1, 2, ..., k."""
+    return _values(Y_true, Y_pred, k, "psndcg" if normalize else "psndcg_raw", inv_ps, zero_division)
+
+
+def count_labels(Y: Any) -> Array:
+    """How often each label occurs."""
+    matrix = _inputs.labels(Y, "Y")
+    return np.bincount(matrix.indices, minlength=matrix.columns).astype(np.float64)
+
+
+def labels_priors(Y: Any) -> Array:
+    """The share of rows that have each label."""
+    return count_labels(Y) / _inputs.labels(Y, "Y").rows
+
+
+def inverse_labels_priors(Y: Any) -> Array:
+    """One over the share of rows that have each label."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / labels_priors(Y))
+
+
+def Jain_et_al_inverse_propensity(Y: Any, A: float = 0.55, B: float = 1.5) -> Array:
+    """Inverse propensities of Jain et al.: ``1 + (ln n - 1) (B + 1)^A (n_j + B)^-A``."""
+    rows = _inputs.labels(Y, "Y").rows
+    return np.asarray(1.0 + (np.log(rows) - 1.0) * (B + 1.0) ** A * (count_labels(Y) + B) ** -A)
+
+
+def Jain_et_al_propensity(Y: Any, A: float = 0.55, B: float = 1.5) -> Array:
+    """Propensities of Jain et al."""
+    return np.asarray(1.0 / Jain_et_al_inverse_propensity(Y, A, B))
+
+
+def _overlap(Y_true: Any, Y_pred: Any) -> tuple[Array, Array, Array]:
+    """For each row the labels in both, in the truth, and in the prediction."""
+    from scipy.sparse import csr_matrix
+
+    known = _inputs.columns_of(Y_true) or _inputs.columns_of(Y_pred)
+    both = [_inputs.labels(_unscored(Y), name, known) for Y, name in ((Y_true, "Y_true"), (Y_pred, "Y_pred"))]
+    columns = max(matrix.columns for matrix in both)
+    if both[0].rows != both[1].rows:
+        raise ValueError(f"the predictions have another number of rows: expected {both[0].rows}, found {both[1].rows}")
+    truth, predicted = (
+        csr_matrix((np.ones(len(one.indices)), one.indices, one.indptr), shape=(one.rows, columns)) for one in both
+    )
+    shared = np.ravel(np.asarray(truth.multiply(predicted).sum(axis=1)))
+    return shared, np.diff(truth.indptr).astype(np.float64), np.diff(predicted.indptr).astype(np.float64)
+
+
+def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
+    """The average number of labels that are in one of both and not in the other."""
+    shared, true, predicted = _overlap(Y_true, Y_pred)
+    return float(np.mean(true + predicted - 2 * shared))
+
+
+def micro_f1_measure(Y_true: Any, Y_pred: Any) -> float:
+    """F1 of all pairs of row and label together."""
+    shared, true, predicted = _overlap(Y_true, Y_pred)
+    return float(2 * shared.sum() / (true.sum() + predicted.sum()))
+
+
+def samples_f1_measure(Y_true: Any, Y_pred: Any, zero_division: float = 0) -> float:
+    """The mean of F1 over rows; rows without a hit count `zero_division`, as there."""
+    shared, true, predicted = _overlap(Y_true, Y_pred)
+    values = np.full(len(true), float(zero_division))
+    hit = shared > 0
+    values[hit] = 2 * shared[hit] / (true[hit] + predicted[hit])
+    return float(values.mean())

@@ -1,0 +1,141 @@
+"""The functions of pyxclib's ``xclib.evaluation.xc_metrics``.
+
+Arguments come in the order (predictions, true labels), and values are those at 1, 2, ..., k. The last digits differ where pyxclib works
+in single precision, and so does the order of labels with equal scores: here it is the smaller label first. ``use_cython`` is
+accepted and without effect.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import _core, _inputs
+from .._inputs import Array, Matrix
+from .._work import working
+
+__all__ = [
+    "Metrics",
+    "Metrices",
+    "compute_inv_propesity",
+    "format",
+    "hits",
+    "ndcg",
+    "precision",
+    "psndcg",
+    "psprecision",
+    "psrecall",
+    "recall",
+]
+
+
+def _without_padding(matrix: Matrix) -> Matrix:
+    """pyxclib fills short rows with the number of labels, which is no label."""
+    kept = matrix.indices < matrix.columns
+    if kept.all():
+        return matrix
+    before = np.concatenate([[0], np.cumsum(kept)])
+    data = None if matrix.data is None else matrix.data[kept]
+    return Matrix(matrix.columns, before[matrix.indptr], matrix.indices[kept], data)
+
+
+def _predictions(X: Any, columns: int, sorted: bool) -> Matrix:
+    if isinstance(X, dict):
+        top = _inputs.TopK(X["indices"], None if sorted else X["scores"])
+        return _without_padding(_inputs.scores(top, "X", columns))
+    if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
+        if not sorted:
+            raise ValueError("labels as predictions must be ranked: pass sorted=True")
+        return _without_padding(_inputs.scores(_inputs.TopK(X), "X", columns))
+    return _inputs.scores(X, "X", columns)
+
+
+def _values(X: Any, true_labels: Any, inv_psp: Any, k: int, sorted: bool, library: str = "pyxclib") -> dict[str, Array]:
+    truth = _inputs.labels(true_labels, "true_labels")
+    predictions = _predictions(X, truth.columns, sorted)
+    inverse = None if inv_psp is None else np.ascontiguousarray(np.ravel(inv_psp), np.float64)
+    with working(progress=False) as how:
+        found = _core.compat_values(library, truth, predictions, inverse, k, how)
+    return {name: np.array(values) for name, values in found}
+
+
+def precision(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+    """Precision at 1, 2, ..., k."""
+    return _values(X, true_labels, None, k, sorted)["precision"]
+
+
+def recall(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+    """Recall at 1, 2, ..., k; rows without labels count 0."""
+    return _values(X, true_labels, None, k, sorted)["recall"]
+
+
+def ndcg(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+    """nDCG at 1, 2, ..., k, relative to the best that the row's labels allow."""
+    return _values(X, true_labels, None, k, sorted)["ndcg"]
+
+
+def hits(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+    """The share of rows with a relevant label in the top 1, 2, ..., k."""
+    return _values(X, true_labels, None, k, sorted, "napkinxc")["abandonment"]
+
+
+def psprecision(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+    """Propensity-scored precision at 1, 2, ..., k, divided by that of the best ranking."""
+    return _values(X, true_labels, inv_psp, k, sorted)["psprecision"]
+
+
+def psrecall(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+    """Propensity-scored recall at 1, 2, ..., k, divided by that of the best ranking."""
+    return _values(X, true_labels, inv_psp, k, sorted)["psrecall"]
+
+
+def psndcg(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+    """Propensity-scored nDCG at 1, 2, ..., k, divided by that of the best ranking."""
+    return _values(X, true_labels, inv_psp, k, sorted)["psndcg"]
+
+
+def compute_inv_propesity(labels: Any, A: float, B: float) -> Array:
+    """Inverse propensities of Jain et al.: ``1 + (ln n - 1) (B + 1)^A (n_j + B)^-A``."""
+    rows = labels.shape[0]
+    counts = np.ravel(np.asarray(labels.sum(axis=0), np.float64))
+    return np.asarray(1.0 + (np.log(rows) - 1.0) * (B + 1.0) ** A * (counts + B) ** -A)
+
+
+def format(*args: Any, decimal_points: str = "%0.2f") -> str:
+    """Values in percent, a line for each argument."""
+    return "\n".join(",".join(decimal_points % (100 * value) for value in values) for values in args)
+
+
+class Metrics:
+    """Precision and nDCG, and with inverse propensities their propensity-scored versions."""
+
+    def __init__(self, true_labels: Any, inv_psp: Any = None, remove_invalid: bool = False) -> None:
+        self.true_labels = true_labels
+        self.valid_idx: Array | None = None
+        if remove_invalid:
+            self.valid_idx = np.flatnonzero(np.ravel(np.asarray(true_labels.sum(axis=1))) > 0)
+            self.true_labels = true_labels[self.valid_idx]
+        self.num_instances, self.num_labels = self.true_labels.shape
+        self.remove_invalid = remove_invalid
+        self.inv_psp = None if inv_psp is None else np.ravel(inv_psp)
+
+    def eval(self, pred_labels: Any, K: int = 5, sorted: bool = False, use_cython: bool = False) -> list[Array]:
+        """``[precision, ndcg]``, or ``[precision, ndcg, psprecision, psndcg]`` with inverse propensities."""
+        if self.valid_idx is not None:
+            if isinstance(pred_labels, dict):
+                pred_labels = {name: part[self.valid_idx] for name, part in pred_labels.items()}
+            else:
+                pred_labels = pred_labels[self.valid_idx]
+        values = _values(pred_labels, self.true_labels, self.inv_psp, K, sorted)
+        names = ["precision", "ndcg"] + ["psprecision", "psndcg"] * (self.inv_psp is not None)
+        return [values[name] for name in names]
+
+
+class Metrices(Metrics):
+    """The old name of `Metrics`."""
+
+    def __init__(self, true_labels: Any, inv_propensity_scores: Any = None, remove_invalid: bool = False) -> None:
+        warnings.warn("Metrices() is deprecated; use Metrics().", FutureWarning, stacklevel=2)
+        super().__init__(true_labels, inv_propensity_scores, remove_invalid)
