@@ -40,6 +40,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
     }
     let labels = data.labels();
     trainer.check(labels.cols(), data.rows())?;
+    let normalize = trainer.settled(data)?.normalize;
     let halves = split_rows_for(Purpose::HeldOut, data.rows(), 0.5, trainer.seed)?;
     let halves = [halves.0, halves.1];
     let positives = [by_label(data, &halves[0]), by_label(data, &halves[1])];
@@ -52,7 +53,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
             let mut p = vec![None; block.width()];
             for (lane, p) in p.iter_mut().enumerate() {
                 let rows = &positives[test][block.first as usize + lane];
-                *p = propensity(data, &block, lane, trainer.normalize, rows, halves[test].len())?;
+                *p = propensity(data, &block, lane, normalize, rows, halves[test].len())?;
             }
             let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
             for (place, p) in next[block.first as usize..].iter_mut().zip(p) {

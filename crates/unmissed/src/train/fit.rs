@@ -3,7 +3,7 @@
 use super::batches::Batches;
 use super::held_out::HeldOut;
 use super::problem::Problem;
-use super::trainer::{Solver, Trainer};
+use super::trainer::{Settled, Solver, Trainer};
 use super::{adam, joint, newton};
 use crate::data::{Csr, Dataset, Features, Labels};
 use crate::error::{Error, Result};
@@ -133,7 +133,7 @@ impl Trainer<'_> {
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
         let learned = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
         let blocks = finished.into_iter().map(|finished| finished.block).collect();
-        Ok((Model::new(features(data)?.cols(), self.normalize, blocks)?, learned))
+        Ok((Model::new(features(data)?.cols(), self.settled(data)?.normalize, blocks)?, learned))
     }
 
     /// Trains the blocks on the rows.
@@ -152,12 +152,13 @@ impl Trainer<'_> {
             Solver::Joint(_) => joint::starts(self, many),
             _ => self.clipped(many),
         };
+        let Settled { normalize, decay, .. } = self.settled(data)?;
         let bias = starting_bias(labels, rows, &propensities, self.loss);
         let (rounds, batches) = match self.solver {
             Solver::Adam(adam) | Solver::Joint(adam) => {
-                (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, self.normalize))
+                (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, normalize))
             }
-            Solver::Newton(_) => (1, Batches::new(features, labels, rows, newton::ROWS, self.normalize)),
+            Solver::Newton(_) => (1, Batches::new(features, labels, rows, newton::ROWS, normalize)),
         };
         let held_out = match others {
             None => None,
@@ -168,7 +169,7 @@ impl Trainer<'_> {
                         .expected(format!("{} features and {many} labels", batches.features()))
                         .found(format!("{} and {}", features.cols(), data.labels().cols())));
                 }
-                let batches = Batches::new(features, data.labels(), rows, newton::ROWS, self.normalize);
+                let batches = Batches::new(features, data.labels(), rows, newton::ROWS, normalize);
                 Some(HeldOut::new(batches, self.loss, many, depth, rounds))
             }
         };
@@ -185,7 +186,7 @@ impl Trainer<'_> {
         let trained: usize = blocks.iter().map(|block| block.len()).sum();
         self.progress.begin("training", (trained * rounds) as u64);
         for some in blocks.chunks(self.at_once(&batches)?) {
-            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train(&problem, block)?))?;
+            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train(&problem, block, decay)?))?;
         }
         let checkpoint =
             |held_out: &HeldOut, round| Ok(Checkpoint { loss: held_out.loss(round), predictions: held_out.predictions(round)? });
@@ -195,21 +196,21 @@ impl Trainer<'_> {
         }
     }
 
-    fn train(&self, problem: &Problem<'_>, block: &Range<u32>) -> Result<Finished> {
+    fn train(&self, problem: &Problem<'_>, block: &Range<u32>, decay: f64) -> Result<Finished> {
         let end = problem.labels().min(block.start as usize + WIDTH);
         if !(block.start as usize).is_multiple_of(WIDTH) || block.end as usize != end {
             return Err(Error::value("no such block of labels").expected(format!("{WIDTH} labels from a multiple of {WIDTH} on")));
         }
-        let parts = (block.start..block.end).step_by(LANES).map(|first| self.train_lanes(problem, first));
+        let parts = (block.start..block.end).step_by(LANES).map(|first| self.train_lanes(problem, first, decay));
         Ok(Finished::side_by_side(parts.collect::<Result<_>>()?, problem.batches.features()))
     }
 
-    fn train_lanes(&self, problem: &Problem<'_>, first: u32) -> Result<Finished> {
+    fn train_lanes(&self, problem: &Problem<'_>, first: u32, decay: f64) -> Result<Finished> {
         let plain = |block| Finished { block, propensities: None };
         match &self.solver {
-            Solver::Adam(adam) => adam::train::<LANES>(problem, first, adam, self.decay).map(plain),
-            Solver::Newton(newton) => newton::train::<LANES>(problem, first, newton, self.decay).map(plain),
-            Solver::Joint(adam) => joint::train::<LANES>(problem, first, adam, self.decay),
+            Solver::Adam(adam) => adam::train::<LANES>(problem, first, adam, decay).map(plain),
+            Solver::Newton(newton) => newton::train::<LANES>(problem, first, newton, decay).map(plain),
+            Solver::Joint(adam) => joint::train::<LANES>(problem, first, adam, decay),
         }
     }
 
