@@ -1,4 +1,4 @@
-.PHONY: test bench fuzz release wheel
+.PHONY: test bench bench-peers fuzz release wheel
 .DEFAULT_GOAL := test
 
 # Everything that must hold before a change lands. The last line counts tests.
@@ -8,6 +8,12 @@ test:
 # Measurements; docs/benchmarks.md says what they mean and what to compare them with.
 bench:
 	cargo bench --workspace
+
+# Evaluation beside napkinXC and xCOLUMNs, on the same data in the same run; installs them into target/peers.
+bench-peers:
+	python3 -m venv target/peers
+	target/peers/bin/pip install --quiet napkinxc xcolumns
+	UNMISSED_BENCH_PYTHON=$(CURDIR)/target/peers/bin/python UNMISSED_BENCH_FILES=1 cargo bench -p unmissed --bench evaluation
 
 # A few minutes of fuzzing for every reader; needs `cargo install cargo-fuzz`.
 fuzz:

@@ -1,7 +1,9 @@
 //! Evaluation speed and memory: `cargo bench --bench evaluation`.
 //!
 //! `UNMISSED_BENCH_ROWS` (490 000), `UNMISSED_BENCH_LABELS` (670 000) and `UNMISSED_BENCH_STORED` (100 predictions a row) set the size;
-//! `UNMISSED_BENCH_TASK` picks one task by its name.
+//! `UNMISSED_BENCH_TASK` picks one task by its name. `UNMISSED_BENCH_PYTHON` names a Python that has napkinXC or xCOLUMNs: they then
+//! run on the same data, in the same run. `UNMISSED_BENCH_FILES=1` also measures from text files (about 0.7 GB in the temporary
+//! directory).
 //! Data are seeded: Zipf labels, one prediction in each stratum of labels, the true label in its stratum with probability 0.7.
 //! Each JSON line has the best and the median of several runs of a task. `floor` is the least that anybody has to do for four
 //! metrics with one propensity model, on one thread and without checks: the top 5 by insertion and a scan of the true labels.
@@ -11,8 +13,11 @@
 mod common;
 
 use common::peak_anonymous;
+use rayon::prelude::*;
+use std::path::Path;
 use std::time::Instant;
-use unmissed::data::{Csr, LabelStats, Labels};
+use unmissed::data::formats::{Content, ReadOptions, read_dataset, read_scores, write};
+use unmissed::data::{Csr, Dataset, LabelStats, Labels};
 use unmissed::evaluate::Evaluation;
 use unmissed::metrics::weights;
 use unmissed::propensity::{Propensities, models};
@@ -58,6 +63,9 @@ fn main() {
     };
     let all = [1, 5, 10].map(|count| evaluate(count, &METRICS));
     let few = evaluate(1, &["precision:observed"]);
+    // As from a file: every label has a propensity of its own.
+    let table = (0..labels).map(|label| 0.2 + 0.8 * (label as f64 * 0.618_033_988).fract()).collect();
+    let own = evaluate(4, &METRICS).propensity(Propensities::new("table", table).unwrap());
     let slow = evaluate(5, &["recall", "ndcg-min"]);
     let boot = evaluate(1, &["macro-f", "coverage"]).bootstrap(100, 0);
     let mut tasks: Vec<Task<'_>> = vec![("floor".into(), 1, {
@@ -65,9 +73,15 @@ fn main() {
         Box::new(move || floor(truth, scores, inverse))
     })];
     for threads in [1, 2] {
-        for (name, evaluation) in
-            [("1 model", &all[0]), ("5 models", &all[1]), ("10 models", &all[2]), ("precision observed", &few)]
-        {
+        let scores = &scores;
+        tasks.push(("read the predictions once".into(), threads, Box::new(move || touch(scores))));
+        for (name, evaluation) in [
+            ("1 model", &all[0]),
+            ("5 models", &all[1]),
+            ("10 models", &all[2]),
+            ("5 models, one a table", &own),
+            ("precision observed", &few),
+        ] {
             tasks.push((name.into(), threads, Box::new(|| evaluation.run().unwrap().rows[0].value.unwrap())));
         }
     }
@@ -99,6 +113,60 @@ fn main() {
         let start = Instant::now();
         evaluation.run().unwrap();
         print(name, 2, &[start.elapsed().as_secs_f64()]);
+    }
+    if let Some(python) = std::env::var_os("UNMISSED_BENCH_PYTHON") {
+        peers(Path::new(&python), &truth, &scores, &p[0]);
+    }
+    if std::env::var_os("UNMISSED_BENCH_FILES").is_some() {
+        from_files(truth, scores, &p[..5], &w);
+    }
+}
+
+/// Other libraries on the same data: hands arrays over in files, which is not timed.
+fn peers(python: &Path, truth: &Labels<'_>, scores: &Csr<'_, f32>, p: &Propensities) {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    put("shape.json", format!("[{}, {}]", truth.rows(), truth.cols()).as_bytes());
+    put("truth.offsets", bytemuck::cast_slice(truth.offsets()));
+    put("truth.ids", bytemuck::cast_slice(truth.ids()));
+    put("scores.offsets", bytemuck::cast_slice(scores.offsets()));
+    put("scores.ids", bytemuck::cast_slice(scores.ids()));
+    put("scores.values", bytemuck::cast_slice(scores.values()));
+    put("inverse", bytemuck::cast_slice(&p.inverse()));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bench_evaluation_peers.py");
+    let status = std::process::Command::new(python).arg(script).arg(folder.path()).status();
+    assert!(status.is_ok_and(|status| status.success()), "the peers failed");
+}
+
+/// What `unmissed evaluate` does: reads labels and predictions from text, evaluates; and how long the reading alone takes.
+fn from_files(truth: Labels<'static>, scores: Csr<'static, f32>, p: &[Propensities], weights: &[f64]) {
+    let folder = tempfile::tempdir().unwrap();
+    let (test, predictions) = (folder.path().join("test.txt"), folder.path().join("predictions.txt"));
+    write(&Content::Data(Dataset::new(None, truth).unwrap()), &test, Some("xmc")).unwrap();
+    write(&Content::Scores(scores), &predictions, Some("scores")).unwrap();
+    let megabytes = [&test, &predictions].map(|path| std::fs::metadata(path).unwrap().len()).iter().sum::<u64>() as f64 / 1e6;
+    let read = || {
+        let options = ReadOptions::default();
+        (read_dataset(&test, &options).unwrap(), read_scores(&predictions, &options).unwrap())
+    };
+    let whole = || {
+        let (data, scores) = read();
+        let evaluation = Evaluation::new(data.labels(), &[("a", &scores)]).unwrap().metrics(&METRICS).unwrap().bootstrap(0, 0);
+        let evaluation = evaluation.weights("log", weights.to_vec()).unwrap();
+        p.iter().cloned().fold(evaluation, Evaluation::propensity).run().unwrap();
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let mut seconds = [Vec::new(), Vec::new()];
+    for _ in 0..3 {
+        for (seconds, work) in seconds.iter_mut().zip([&(|| drop(read())) as &(dyn Fn() + Sync), &whole]) {
+            let start = Instant::now();
+            pool.install(work);
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+    }
+    for (seconds, name) in seconds.iter_mut().zip(["read text", "read text and evaluate, 5 models"]) {
+        seconds.sort_by(f64::total_cmp);
+        print(&format!("{name} ({megabytes:.0} MB)"), 2, seconds);
     }
 }
 
@@ -160,6 +228,13 @@ fn generate(rows: usize, labels: usize, stored: usize) -> (Labels<'static>, Csr<
     let all: Vec<u64> = (0..=rows as u64).map(|row| row * stored as u64).collect();
     let values = vec![(); ids.len()];
     (Csr::new(labels as u64, offsets, ids, values).unwrap(), Csr::new(labels as u64, all, predicted, scores).unwrap())
+}
+
+/// Reads every prediction and does nothing with it: what memory allows.
+fn touch(scores: &Csr<'_, f32>) -> f64 {
+    let ids = scores.ids().par_chunks(1 << 16).map(|ids| ids.iter().fold(0u32, |a, id| a ^ id)).reduce(|| 0, |a, b| a ^ b);
+    let bits = scores.values().par_chunks(1 << 16).map(|values| values.iter().fold(0u32, |a, value| a ^ value.to_bits()));
+    1.0 + f64::from(ids ^ bits.reduce(|| 0, |a, b| a ^ b))
 }
 
 /// P, nDCG, PSP and PSnDCG at 1 to 5, the shortest way.

@@ -205,6 +205,23 @@ fn findings_tell_what_is_wrong() {
     assert!(result.findings.iter().any(|finding| finding.code == "U002"));
 }
 
+/// U003: one row with an inverse propensity of 1000 among 199 with 1.
+#[test]
+fn few_effective_rows_are_found() {
+    let truth = Labels::from_ids(2, (0..200).map(|row| vec![u32::from(row == 3)])).unwrap();
+    let scores = Csr::from_rows(2, (0..200).map(|row| [(u32::from(row == 3), 1.0f32)])).unwrap();
+    let result = |p: f64| {
+        let p = Propensities::new("p", vec![1.0, p]).unwrap();
+        Evaluation::new(&truth, &[("a", &scores)]).unwrap().ks(&[1]).unwrap().propensity(p).run().unwrap()
+    };
+    let findings = result(0.001).findings;
+    let finding = findings.iter().find(|finding| finding.code == "U003").unwrap();
+    // (199 + 1000)^2 / (199 + 1000^2) = 1.437...
+    assert!(finding.message.contains("@1 of a rests on 1.4 effective rows of 200"), "{}", finding.message);
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(result(0.5).findings.iter().all(|finding| finding.code != "U003"));
+}
+
 #[test]
 fn the_order_of_models_may_depend_on_the_propensities() {
     let truth = Labels::from_ids(2, (0..10).map(|_| vec![0, 1])).unwrap();

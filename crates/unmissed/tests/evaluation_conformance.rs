@@ -10,8 +10,22 @@ use unmissed::evaluate::{CHUNK, Evaluation, EvaluationResult, Groups, IntervalKi
 use unmissed::metrics::{Estimator, METRICS, Shape};
 use unmissed::propensity::Propensities;
 
-const ALL: [&str; 8] =
-    ["precision", "ndcg", "ndcg-min", "recall", "weighted-precision", "macro-f", "abandonment", "coverage:observed,unbiased"];
+const ALL: [&str; 9] = [
+    "precision",
+    "ndcg",
+    "ndcg-min",
+    "recall",
+    "recall-known",
+    "weighted-precision",
+    "macro-f",
+    "abandonment",
+    "coverage:observed,unbiased",
+];
+
+/// How many relevant labels rows have: those observed and a few more.
+fn label_counts(rows: &Rows) -> Vec<u32> {
+    rows.truth.iter().enumerate().map(|(row, labels)| (labels.len() + row % 3) as u32).collect()
+}
 
 fn weights(labels: usize) -> Vec<f64> {
     (0..labels).map(|j| 0.5 + j as f64 * 0.3).collect()
@@ -33,6 +47,7 @@ fn run(rows: &[&Rows], change: impl Fn(Evaluation<'_>) -> Evaluation<'_>) -> Eva
     let labels = rows[0].labels;
     let evaluation = Evaluation::new(&truth, &models).unwrap().metrics(&ALL).unwrap().ks(&[1, 2, 5]).unwrap();
     let evaluation = evaluation.weights("test", weights(labels)).unwrap().bootstrap(0, 1);
+    let evaluation = evaluation.label_counts(label_counts(rows[0])).unwrap();
     let evaluation = evaluation.propensity(Propensities::new("p", propensities(labels)).unwrap());
     change(evaluation).run().unwrap()
 }
@@ -77,11 +92,16 @@ proptest! {
             let cut: Vec<f64> = q.iter().map(|q| q.min(1.5)).collect();
             let used = match row.estimator { Estimator::Observed => &ones, Estimator::Clipped => &cut, _ => &q };
             let metric = METRICS.iter().find(|m| m.name() == row.metric).unwrap();
+            // Precision with another divisor.
+            let (name, factors): (&str, Vec<f64>) = match row.metric.as_str() {
+                "recall-known" => ("precision", label_counts(&rows).iter().map(|count| row.k as f64 / f64::from((*count).max(1))).collect()),
+                name => (name, vec![1.0; 12]),
+            };
             let expected = match (metric.shape(), row.estimator) {
                 (Shape::Label(_), _) => label_value(&row.metric, &rows, row.k, used, &is_member),
-                (_, Estimator::Observed) => mean((0..12).map(|i| row_value(&row.metric, &rows.ranked(i), &truth(i), row.k, &w))),
+                (_, Estimator::Observed) => mean((0..12).map(|i| factors[i] * row_value(name, &rows.ranked(i), &truth(i), row.k, &w))),
                 (_, Estimator::Normalized) => {
-                    let gain = |top: &[u32], i: usize| by_subsets(&row.metric, top, &truth(i), row.k, &w, used);
+                    let gain = |top: &[u32], i: usize| factors[i] * by_subsets(name, top, &truth(i), row.k, &w, used);
                     let best = |i: usize| {
                         let mut top = truth(i);
                         let value = |j: u32| q[j as usize] * if row.metric == "weighted-precision" { w[j as usize] } else { 1.0 };
@@ -90,7 +110,7 @@ proptest! {
                     };
                     mean((0..12).map(|i| gain(&rows.ranked(i), i))) / mean((0..12).map(|i| gain(&best(i), i)))
                 }
-                _ => mean((0..12).map(|i| by_subsets(&row.metric, &rows.ranked(i), &truth(i), row.k, &w, used))),
+                _ => mean((0..12).map(|i| factors[i] * by_subsets(name, &rows.ranked(i), &truth(i), row.k, &w, used))),
             };
             match row.value {
                 Some(value) => prop_assert!((value - expected).abs() < 1e-9, "{row:?}: {expected}"),
@@ -127,7 +147,8 @@ fn the_order_of_rows_does_not_matter() {
     let mut turned = rows.clone();
     turned.truth.reverse();
     turned.scores.reverse();
-    assert_close(&run(&[&rows], |e| e), &run(&[&turned], |e| e));
+    let counts: Vec<u32> = label_counts(&rows).into_iter().rev().collect();
+    assert_close(&run(&[&rows], |e| e), &run(&[&turned], |e| e.label_counts(counts.clone()).unwrap()));
 }
 
 #[test]
@@ -147,6 +168,7 @@ fn the_names_of_labels_do_not_matter() {
     let (truth, scores) = (renamed.labels(), renamed.scores());
     let evaluation = Evaluation::new(&truth, &[("m0", &scores)]).unwrap().metrics(&ALL).unwrap().ks(&[1, 2, 5]).unwrap();
     let evaluation = evaluation.weights("test", place(weights(12))).unwrap().bootstrap(0, 1);
+    let evaluation = evaluation.label_counts(label_counts(&rows)).unwrap();
     let result = evaluation.propensity(Propensities::new("p", place(propensities(12))).unwrap()).run().unwrap();
     assert_close(&run(&[&rows], |e| e), &result);
 }
@@ -165,6 +187,8 @@ fn threads_shards_and_files_change_nothing() {
         let p = Propensities::new("p", propensities(15)).unwrap().with_inverse_variances(variances).unwrap();
         let evaluation =
             evaluation.weights("test", weights(15)).unwrap().propensity(p).clip(2.0).unwrap().interval(kind).bootstrap(7, 9);
+        let evaluation = evaluation.label_counts(label_counts(&rows)).unwrap();
+        let evaluation = evaluation.conventions("absent-labels=one,empty-rows=skip".parse().unwrap());
         let text = |result: &EvaluationResult| serde_json::to_string(result).unwrap();
         let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let one = text(&pool(1).install(|| evaluation.run()).unwrap());

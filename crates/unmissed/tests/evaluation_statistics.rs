@@ -26,10 +26,20 @@ fn run(rows: &Rows, scores: &[&Csr<'static, f32>], p: Option<&[f64]>, kind: Inte
     let truth = rows.labels();
     let names = ["a", "b"];
     let models: Vec<_> = names.into_iter().zip(scores.iter().copied()).collect();
-    let metrics =
-        ["precision", "ndcg", "ndcg-min", "recall", "weighted-precision", "abandonment", "macro-f", "coverage:observed,unbiased"];
+    let metrics = [
+        "precision",
+        "ndcg",
+        "ndcg-min",
+        "recall",
+        "recall-known",
+        "weighted-precision",
+        "abandonment",
+        "macro-f",
+        "coverage:observed,unbiased",
+    ];
     let clean = metrics.map(|name| name.split(':').next().unwrap());
     let evaluation = Evaluation::new(&truth, &models).unwrap().metrics(if p.is_some() { &metrics } else { &clean }).unwrap();
+    let evaluation = evaluation.label_counts(vec![LABELS as u32; rows.truth.len()]).unwrap();
     let evaluation = evaluation.ks(&[1, 3]).unwrap().bootstrap(0, 0).weights("w", weights()).unwrap().interval(kind);
     match p {
         Some(p) => evaluation.propensity(Propensities::new("p", p.to_vec()).unwrap()).run().unwrap(),
@@ -68,7 +78,48 @@ fn unbiased_means_unbiased() {
         }
         checked += 1;
     }
-    assert_eq!(checked, 14);
+    assert_eq!(checked, 16);
+}
+
+/// Every other mask variance, of one model and of differences: exact ones on average, the others not too small.
+#[test]
+fn mask_variances_are_those_of_other_masks() {
+    let clean = Rows::random(60, LABELS, 0.6, 0.6, 22);
+    let (a, b, p) = (clean.scores(), Rows::random(60, LABELS, 0.6, 0.2, 22).scores(), propensities());
+    let draws: Vec<EvaluationResult> =
+        (0..400).map(|seed| run(&clean.masked(&p, 3000 + seed), &[&a, &b], Some(&p), IntervalKind::Mask)).collect();
+    let check = |name: String, is_exact: bool, of: &dyn Fn(&EvaluationResult) -> (Option<f64>, Option<f64>)| {
+        let (values, variances): (Vec<f64>, Vec<f64>) =
+            draws.iter().map(|draw| of(draw)).map(|(value, se)| (value.unwrap(), se.unwrap().powi(2))).unzip();
+        let ratio = moments(&variances).0 / (moments(&values).1.powi(2) * 400.0);
+        // Nearly all labels are covered whatever is missing: the bound is farthest from the truth there.
+        let highest = if name.starts_with("coverage") { 6.0 } else { 2.5 };
+        let band = if is_exact { 0.75..1.33 } else { 0.75..highest };
+        assert!(band.contains(&ratio), "{name}: mask variance off by {ratio}");
+    };
+    let sums = ["precision", "ndcg", "weighted-precision", "recall-known", "abandonment"];
+    let mut checked = [0; 2];
+    for (place, row) in draws[0].rows.iter().enumerate() {
+        let is_exact = sums.contains(&row.metric.as_str()) && row.estimator != Estimator::Normalized;
+        // The unbiased coverage is all variance: what masks of 60 rows say about it varies too much to be compared.
+        if row.estimator == Estimator::Unbiased && row.metric == "coverage" {
+            continue;
+        }
+        let name = format!("{}@{} {} of {}", row.metric, row.k, row.estimator, row.model);
+        check(name, is_exact, &|draw| (draw.rows[place].value, draw.rows[place].se));
+        checked[0] += 1;
+    }
+    for (place, c) in draws[0].comparisons.iter().enumerate() {
+        let is_exact = sums.contains(&c.metric.as_str()) && c.estimator != Estimator::Normalized;
+        if ["macro-f", "coverage"].contains(&c.metric.as_str()) {
+            assert_eq!(c.se, None);
+            continue;
+        }
+        let name = format!("{}@{} {}, difference", c.metric, c.k, c.estimator);
+        check(name, is_exact, &|draw| (draw.comparisons[place].difference, draw.comparisons[place].se));
+        checked[1] += 1;
+    }
+    assert_eq!(checked, [84, 36]);
 }
 
 /// How often the intervals of each cell hold the target; `draw` gives the rows and targets of a draw.
@@ -236,6 +287,33 @@ fn shown(rows: usize, count: usize, seed: u64) -> Vec<Vec<u32>> {
         order
     };
     (0..rows).map(of_row).collect()
+}
+
+/// The standard errors of self-normalised estimates and their differences: over redrawn rows, and over redrawn shown pairs.
+#[test]
+fn hajek_standard_errors_are_those_of_redrawn_data() {
+    let draw = |rows_seed: u64, seed: u64, kind: IntervalKind| {
+        let clean = Rows::random(150, LABELS, 0.6, 0.6, rows_seed);
+        let (a, b) = (clean.scores(), Rows::random(150, LABELS, 0.6, 0.2, rows_seed).scores());
+        let shown = shown(150, 4, seed);
+        let seen = |i: usize| clean.truth[i].iter().copied().filter(|j| shown[i].contains(j)).collect::<Vec<_>>();
+        let truth = Labels::from_ids(LABELS as u64, (0..150).map(seen)).unwrap();
+        let pairs = Labels::from_ids(LABELS as u64, shown.clone()).unwrap();
+        let evaluation = Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().metrics(&["precision:hajek"]).unwrap();
+        let evaluation = evaluation.ks(&[2]).unwrap().rate(Rate::Shown { shown: 4, of: LABELS as u32 }).unwrap().interval(kind);
+        let result = evaluation.shown(&pairs).unwrap().run().unwrap();
+        let difference = &result.comparisons[0];
+        [(result.rows[0].value, result.rows[0].se), (difference.difference, difference.se)].map(|(v, se)| (v.unwrap(), se.unwrap()))
+    };
+    for (kind, band) in [(IntervalKind::Population, 0.85..1.15), (IntervalKind::Mask, 0.85..1.5)] {
+        let rows_seed = |seed: u64| if kind == IntervalKind::Population { 70_000 + 10 * seed } else { 71 };
+        let draws: Vec<[(f64, f64); 2]> = (0..400).map(|seed| draw(rows_seed(seed), seed, kind)).collect();
+        for of in 0..2 {
+            let (values, variances): (Vec<f64>, Vec<f64>) = draws.iter().map(|draw| (draw[of].0, draw[of].1.powi(2))).unzip();
+            let ratio = (moments(&variances).0).sqrt() / (moments(&values).1 * 20.0);
+            assert!(band.contains(&ratio), "{kind:?} {of}: {ratio}");
+        }
+    }
 }
 
 #[test]

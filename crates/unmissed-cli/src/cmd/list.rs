@@ -4,7 +4,7 @@ use crate::app::{App, Outcome};
 use unmissed::cells;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
-use unmissed::evaluate::CHECKS;
+use unmissed::evaluate::{CHECKS, CONVENTIONS};
 use unmissed::losses::LOSSES;
 use unmissed::metrics::METRICS;
 use unmissed::propensity::estimators::ESTIMATORS;
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         registry("models", "propensity models (--propensity)", MODELS),
         registry("estimators", "ways to estimate propensities (unmissed propensity estimate)", ESTIMATORS),
         registry("metrics", "what evaluation measures (--metrics)", METRICS),
+        registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),
         registry("losses", "what training makes small (--loss)", LOSSES),
         registry("grids", "settings that tuning tries (--grid)", GRIDS),
         Registry {

@@ -110,6 +110,31 @@ fn controlled_sets_are_corrected_by_their_rate() {
 }
 
 #[test]
+fn conventions_and_label_counts_are_options() {
+    let dir = by_hand();
+    dir.write("counts.csv", b"row,count\n1,2\n0,4\n");
+    let common = "evaluate --test test.txt --predictions p.txt --propensity table:half.csv --k 1";
+    let json = dir.json(&format!("{common} --label-counts counts.csv --convention coverage-of=present"));
+    // One hit with p = 1/2 among 4 relevant labels, none among 2.
+    assert_eq!(row(&json, "recall-known", 1, "observed")["value"].as_f64(), Some(0.125));
+    assert_eq!(row(&json, "recall-known", 1, "unbiased")["value"].as_f64(), Some(0.25));
+    assert_eq!(json["conventions"]["coverage-of"], "present");
+    assert!(dir.run(&format!("{common} --convention empty-rows=drop")).refused().contains("expected one of count, skip"));
+    for (text, part) in [
+        ("row,count\n0,4\n", "counts.csv: row 1 has no label count"),
+        ("row,count\n0,x\n1,1\n", "counts.csv:2: cannot read the label count of row 0"),
+        ("row,count\n0,1\n1,1\n", "counts.csv: the label count of row 0 is too small: expected at least its 2 observed labels"),
+        ("row,count\n0,4\n2,1\n", "counts.csv:3: cannot read a row"),
+        ("label,count\n0,4\n", "counts.csv:1: no column 'row'"),
+    ] {
+        dir.write("counts.csv", text.as_bytes());
+        let message = dir.run(&format!("{common} --label-counts counts.csv")).refused();
+        assert!(message.starts_with(part), "{message}");
+    }
+    assert!(dir.run("list conventions").ok().contains("empty-rows"));
+}
+
+#[test]
 fn other_libraries_names_and_numbers() {
     let dir = by_hand();
     let json = dir.json("evaluate --test test.txt --predictions p.txt --compat napkinxc --k 2");

@@ -141,12 +141,14 @@ impl<'a, V: Value> Csr<'a, V> {
     }
 
     /// The ids and values of one row.
+    #[inline]
     pub fn row(&self, row: usize) -> (&[u32], &[V]) {
         let range = self.offsets[row] as usize..self.offsets[row + 1] as usize;
         (&self.ids[range.clone()], &self.values[range])
     }
 
     /// The ids of one row.
+    #[inline]
     pub fn row_ids(&self, row: usize) -> &[u32] {
         &self.ids[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }

@@ -120,7 +120,8 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64]) -> Result<Ve
                 }
                 let at = tally.table.place(label);
                 let (inverse, group) = (&tally.table.lanes(at)[..lanes], usize::from(tally.table.group(at)) + 1);
-                for (term, (_, function, beta)) in terms.iter().enumerate() {
+                for (term, (asked, function, beta)) in terms.iter().enumerate() {
+                    let needed = settings.lanes_needed(*asked);
                     for ki in 0..ks {
                         for replicate in 0..count {
                             let part = |slot: usize| counts[slot * count + replicate];
@@ -129,10 +130,10 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64]) -> Result<Ve
                                 continue;
                             }
                             values.fill(0.0);
-                            function.add(counts, inverse, *beta, &mut values);
+                            function.add(counts, &inverse[..needed], *beta, &mut values);
                             for group in [0, group].into_iter().filter(|group| *group < settings.groups.len()) {
                                 let cell = ((group * terms.len() + term) * ks + ki) * lanes;
-                                for (lane, value) in values.iter().enumerate() {
+                                for (lane, value) in values[..needed].iter().enumerate() {
                                     sums[(cell + lane) * count + replicate] += value;
                                 }
                             }

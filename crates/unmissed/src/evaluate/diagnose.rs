@@ -7,7 +7,7 @@ use super::layout::{ROWS, UNLABELLED, VOID, X, XX};
 use super::report::{Comparison, Row};
 use super::settings::Kind;
 use crate::error::Result;
-use crate::metrics::Estimator;
+use crate::metrics::{Estimator, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer effective rows than this are few.
@@ -124,7 +124,8 @@ fn without_information(finish: &Finish<'_>) -> Option<Finding> {
     let mut parts = Vec::new();
     let unlabelled = finish.totals[finish.layout.counter(UNLABELLED)];
     if unlabelled > 0.0 {
-        parts.push(format!("{unlabelled} of {rows} rows have no label"));
+        let left_out = if finish.n() < rows { " and are left out" } else { "" };
+        parts.push(format!("{unlabelled} of {rows} rows have no label{left_out}"));
     }
     for (model, name) in finish.settings.models.iter().enumerate() {
         let silent = finish.totals[finish.layout.silent(model)];
@@ -167,18 +168,40 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
 pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
     let settings = finish.settings;
     let mut notes = settings.notes.clone();
-    notes.push(match settings.interval {
-        IntervalKind::Population => format!("{} % intervals: rows are a sample (population)", settings.level * 100.0),
-        IntervalKind::Mask => format!(
-            "{} % intervals: these rows, only which labels are missing is random (mask); observed, normalized, hajek, macro-f and \
-             coverage have none of this kind",
-            settings.level * 100.0
-        ),
-    });
+    let level = settings.level * 100.0;
+    match settings.interval {
+        IntervalKind::Population => notes.push(format!("{level} % intervals: rows are a sample (population)")),
+        IntervalKind::Mask => {
+            notes.push(format!(
+                "{level} % intervals: these rows, only which labels are missing is random (mask); those of normalized values, of macro-f \
+                 and coverage and of observed recall and ndcg-min are rather too wide (an upper bound of the variance)"
+            ));
+            if settings.only_lane().is_none() {
+                notes.push("observed values have no mask interval: how they vary depends on which propensities are right".into());
+            }
+            if settings.models.len() > 1 {
+                notes.push(
+                    "differences of macro-f and coverage have no mask interval: counts by label do not say which hits are common"
+                        .into(),
+                );
+            }
+        }
+    }
+    let is_plain = |place: &usize| match settings.asked[*place].metric().map(|metric| metric.shape()) {
+        Ok(Shape::Label(term)) => finish.is_plain(term),
+        _ => true,
+    };
+    for place in finish.label_places.iter().filter(|place| !is_plain(place)) {
+        let name = settings.asked[*place].name();
+        notes.push(format!("{name} has no interval under these conventions: which labels are absent varies too"));
+    }
     for lane in settings.lanes.iter().filter(|lane| lane.clip.is_none()) {
         let Some(origin) = &lane.origin else { continue };
         notes.push(if lane.uncertain {
-            format!("{origin}: the uncertainty of the propensities is in the intervals of unbiased sums, in no others")
+            format!(
+                "{origin}: the uncertainty of the propensities is in the intervals of unbiased and clipped sums (precision, ndcg, \
+                 weighted-precision), in no others"
+            )
         } else {
             format!("{origin}: propensities are taken as known")
         });

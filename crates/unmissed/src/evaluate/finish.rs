@@ -1,10 +1,14 @@
 //! From a tally to rows: every value with its standard error and interval.
 
-use super::bootstrap::{Replicates, replicates, variance};
+use super::bootstrap::{Replicates, replicates};
+use super::conventions::EMPTY_ROWS;
 use super::gains::{self, Cell};
-use super::interval::{IntervalKind, Measured, of_mean, of_ratio};
+use super::interval::{IntervalKind, Measured, of_masked_ratio, of_mean, of_ratio};
 use super::label_values::{LabelSums, label_sums, label_terms};
-use super::layout::{D, DD, H, HH, Layout, MASK, SLOTS, VOID, X, XD, XH, XX};
+use super::layout::{
+    CROSS, CROSS_HH, CROSS_HX, CROSS_XH, D, DD, H, HH, Layout, MASK, MASK_DD, MASK_H, MASK_XD, SLOTS, UNLABELLED, VOID, X, XD, XH,
+    XX,
+};
 use super::report::{EvaluationResult, Row};
 use super::settings::{GroupShare, Kind, Settings, Term};
 use super::tally::Tally;
@@ -28,10 +32,10 @@ pub(super) struct Finish<'a> {
     pub(super) layout: Layout,
     pub(super) totals: Vec<f64>,
     terms: Vec<Term>,
-    labels: Vec<LabelSums>,
+    pub(super) labels: Vec<LabelSums>,
     /// Places of the label metrics among those asked for.
-    label_places: Vec<usize>,
-    replicates: Option<Replicates>,
+    pub(super) label_places: Vec<usize>,
+    pub(super) replicates: Option<Replicates>,
 }
 
 impl Tally {
@@ -43,7 +47,7 @@ impl Tally {
         let findings = super::diagnose::findings(&finish, &rows, &comparisons)?;
         let notes = super::diagnose::notes(&finish);
         let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
-        Ok(EvaluationResult { rows, comparisons, groups, findings, notes })
+        Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions.clone(), findings, notes })
     }
 }
 
@@ -66,8 +70,11 @@ impl<'a> Finish<'a> {
         })
     }
 
+    /// Rows that means are over.
     pub(super) fn n(&self) -> f64 {
-        self.settings.rows as f64
+        let left_out =
+            if self.settings.conventions.differs(&EMPTY_ROWS) { self.totals[self.layout.counter(UNLABELLED)] } else { 0.0 };
+        self.settings.rows as f64 - left_out
     }
 
     /// Everything that is measured, in the order of reports.
@@ -109,7 +116,7 @@ impl<'a> Finish<'a> {
                     se: measured.se(),
                     low,
                     high,
-                    n: self.settings.rows,
+                    n: self.n() as u64,
                     assumption,
                     bias,
                 });
@@ -136,10 +143,6 @@ impl<'a> Finish<'a> {
         self.terms.iter().enumerate().find(|(_, term)| term.asked == key.asked)
     }
 
-    fn label_place(&self, key: Key) -> Option<usize> {
-        self.label_places.iter().position(|place| *place == key.asked)
-    }
-
     /// A total of (key, model).
     pub(super) fn total(&self, key: Key, model: usize, slot: usize) -> f64 {
         let Some((place, _)) = self.term(key) else { return f64::NAN };
@@ -158,11 +161,18 @@ impl<'a> Finish<'a> {
 
     fn bias(&self, key: Key, model: usize) -> Option<f64> {
         let (_, term) = self.term(key).filter(|_| key.estimator == Estimator::Clipped)?;
-        gains::clipping_bias(self.tally, self.cell(key, term), model)
+        gains::clipping_bias(self.tally, self.n(), self.cell(key, term), model)
     }
 
-    fn is_mask(&self) -> bool {
+    pub(super) fn is_mask(&self) -> bool {
         self.settings.interval == IntervalKind::Mask
+    }
+
+    /// Whether there is a mask variance: for what is observed only with one set of propensities, and not for products of labels that
+    /// were shown without replacement.
+    fn has_masked(&self, key: Key, term: &Term) -> bool {
+        let without_replacement = matches!(term.kind, Kind::Product) && self.settings.controlled.is_some();
+        key.lane != 0 || (self.settings.only_lane().is_some() && !without_replacement)
     }
 
     /// The value of one model with its variance.
@@ -175,38 +185,36 @@ impl<'a> Finish<'a> {
         match key.estimator {
             Estimator::Normalized => {
                 let (d, dd, xd) = (self.best(key, D), self.best(key, DD), self.total(key, model, XD));
-                let variance = if self.is_mask() { None } else { of_ratio(n, x / d, d, (xx, xd, dd)) };
+                let variance = if self.is_mask() {
+                    let masked = (self.total(key, model, MASK), self.total(key, model, MASK_XD), self.best(key, MASK_DD));
+                    of_masked_ratio(x / d, d, masked)
+                } else {
+                    of_ratio(n, x / d, d, (xx, xd, dd))
+                };
                 Measured::new(x / d, variance)
             }
             Estimator::Hajek => {
                 let [h, hh, xh, slots] = [H, HH, XH, SLOTS].map(|slot| self.total(key, model, slot));
                 let share = slots / n;
-                let variance = if self.is_mask() { None } else { of_ratio(n, x / h, h, (xx, xh, hh)) };
+                let variance = if self.is_mask() {
+                    // Shown hits are among the shown pairs: their squares are their covariances with the shown weight.
+                    let hits = self.total(key, model, MASK);
+                    of_masked_ratio(x / h, h, (hits, hits, self.total(key, model, MASK_H)))
+                } else {
+                    of_ratio(n, x / h, h, (xx, xh, hh))
+                };
                 Measured::new(x / h * share, variance.map(|v| v * share * share))
             }
             Estimator::Observed | Estimator::Unbiased | Estimator::Clipped => {
                 let value = if matches!(term.kind, Kind::Product) { 1.0 - x / n } else { x / n };
                 let known = match self.settings.interval {
                     IntervalKind::Population => of_mean(n, x, xx),
-                    IntervalKind::Mask if key.lane == 0 => None,
+                    IntervalKind::Mask if !self.has_masked(key, term) => None,
                     IntervalKind::Mask => Some(self.total(key, model, MASK).max(0.0) / (n * n)),
                 };
-                Measured::new(value, known.map(|v| v + gains::uncertainty(self.tally, self.cell(key, term), model, None)))
+                Measured::new(value, known.map(|v| v + gains::uncertainty(self.tally, n, self.cell(key, term), model, None)))
             }
         }
-    }
-
-    fn measure_label(&self, key: Key, model: usize) -> Measured {
-        let Some(place) = self.label_place(key) else { return Measured::default() };
-        let labels = self.settings.groups[key.group].1 as f64;
-        let sums = &self.labels[model];
-        let spread = self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.lane).iter().map(|v| v / labels)));
-        Measured::new(sums.sums[sums.at(key.group, place, key.ki, key.lane)] / labels, spread)
-    }
-
-    /// A variance from the replicates; the bootstrap draws rows, so it answers the population's question only.
-    fn spread(&self, of: impl Fn(&Replicates) -> Option<f64>) -> Option<f64> {
-        self.replicates.as_ref().filter(|_| !self.is_mask()).and_then(of)
     }
 
     /// The difference of two models, its variance from paired rows.
@@ -214,38 +222,45 @@ impl<'a> Finish<'a> {
         let (of_a, of_b) = (self.measure(key, a), self.measure(key, b));
         let (Some(x), Some(y)) = (of_a.value, of_b.value) else { return Measured::default() };
         let Some((place, term)) = self.term(key) else {
-            let labels = self.settings.groups[key.group].1 as f64;
-            let label = self.label_place(key).unwrap_or(0);
-            let of = |r: &Replicates, model| r.of(model, key.group, label, key.ki, key.lane).to_vec();
-            let spread = self.spread(|r| {
-                let (a, b) = (of(r, a), of(r, b));
-                variance(a.iter().zip(&b).map(|(a, b)| (a - b) / labels).collect::<Vec<_>>().into_iter())
-            });
-            return Measured::new(x - y, spread);
+            return Measured::new(x - y, self.label_difference_variance(key, a, b));
         };
         let n = self.n();
-        let cross = self.totals[self.layout.pair(key.group, pair, place, key.ki) + key.lane];
+        let cross_of = |slot: usize| self.totals[self.layout.pair(slot, key.group, pair, place, key.ki) + key.lane];
+        let (cross, d) = (cross_of(CROSS), self.best(key, D));
         let both = |slot: usize| (self.total(key, a, slot), self.total(key, b, slot));
+        // With the same denominator for both, the difference is one ratio.
+        let squares = |of: usize| both(of).0 + both(of).1 - 2.0 * cross;
         let variance = match (key.estimator, self.settings.interval) {
-            (Estimator::Hajek, _) => None,
-            (Estimator::Normalized, IntervalKind::Mask) => None,
+            (Estimator::Hajek, kind) => {
+                let ((xa, xb), (ha, hb), (sa, sb)) = (both(X), both(H), both(SLOTS));
+                let (ra, rb) = (xa / ha, xb / hb);
+                let products = match kind {
+                    IntervalKind::Mask => cross - (ra + rb) * cross + ra * rb * cross_of(CROSS_HH),
+                    IntervalKind::Population => {
+                        let products = cross - rb * cross_of(CROSS_XH) - ra * cross_of(CROSS_HX) + ra * rb * cross_of(CROSS_HH);
+                        products * n / (n - 1.0)
+                    }
+                };
+                let covariance = products * (sa / n) * (sb / n) / (ha * hb);
+                of_a.variance.zip(of_b.variance).map(|(a, b)| (a + b - 2.0 * covariance).max(0.0))
+            }
+            (Estimator::Normalized, IntervalKind::Mask) => {
+                let (ad, bd) = both(MASK_XD);
+                of_masked_ratio(x - y, d, (squares(MASK), ad - bd, self.best(key, MASK_DD)))
+            }
             (Estimator::Normalized, IntervalKind::Population) => {
-                // Both have the same denominator, so the difference is one ratio.
-                let ((aa, bb), (ad, bd)) = (both(XX), both(XD));
-                of_ratio(n, x - y, self.best(key, D), (aa + bb - 2.0 * cross, ad - bd, self.best(key, DD)))
+                let (ad, bd) = both(XD);
+                of_ratio(n, x - y, d, (squares(XX), ad - bd, self.best(key, DD)))
             }
-            (_, IntervalKind::Mask) if key.lane == 0 => None,
-            (_, IntervalKind::Mask) => {
-                let (aa, bb) = both(MASK);
-                Some((aa + bb - 2.0 * cross).max(0.0) / (n * n))
-            }
+            (_, IntervalKind::Mask) if !self.has_masked(key, term) => None,
+            (_, IntervalKind::Mask) => Some(squares(MASK).max(0.0) / (n * n)),
             (_, IntervalKind::Population) => {
-                let ((sa, sb), (aa, bb)) = (both(X), both(XX));
-                of_mean(n, sa - sb, aa + bb - 2.0 * cross)
+                let (sa, sb) = both(X);
+                of_mean(n, sa - sb, squares(XX))
             }
         };
         let extra = match key.estimator {
-            Estimator::Unbiased | Estimator::Clipped => gains::uncertainty(self.tally, self.cell(key, term), a, Some(b)),
+            Estimator::Unbiased | Estimator::Clipped => gains::uncertainty(self.tally, n, self.cell(key, term), a, Some(b)),
             _ => 0.0,
         };
         Measured::new(x - y, variance.map(|v| v + extra))

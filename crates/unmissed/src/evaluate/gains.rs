@@ -1,7 +1,8 @@
 //! Sums over labels of what the top lists gain from each: for the uncertainty of propensities and the bias of clipping.
 //!
-//! Uncertain propensities add `n^-2 sum_j G_j^2 Var(q_j)` to the variance of an unbiased sum, with G_j the (weighted, discounted)
-//! hits of label j; two models: `(G_j^a - G_j^b)^2`.
+//! Uncertain propensities add `n^-2 sum_j G_j^2 Var(q_j)` to the variance of an unbiased or clipped sum (where the cut does not
+//! decide), with G_j the (weighted, discounted) hits of label j; two models: `(G_j^a - G_j^b)^2`. Sums that divide each row by its
+//! own number of labels are not functions of counts by label: for them propensities are taken as known.
 //!
 //! Clipping at tau makes the expected value of a relevant label `p_j min(q_j, tau)`, which is too small by `(1 - tau p_j)_+`. How
 //! many labels of a top list are relevant is unknown, at most all, so the bias is at most
@@ -31,7 +32,7 @@ enum Of {
 
 /// Gains by label (ascending): `w_j sum_{r <= k} d_r count_jr / scale`.
 fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)> {
-    let Kind::Sum { discounts, scales, weighted } = &cell.term.kind else { return Vec::new() };
+    let Kind::Sum { discounts, scales, weighted, by_relevant: false } = &cell.term.kind else { return Vec::new() };
     let (labels, k) = (&tally.labels[model], tally.settings.ks[cell.ki]);
     let mut gains = Vec::new();
     for (place, label) in labels.ids.iter().enumerate() {
@@ -55,7 +56,7 @@ fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)>
 }
 
 /// What uncertain propensities add to the variance of a value, or of the difference of two models.
-pub(super) fn uncertainty(tally: &Tally, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
+pub(super) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
     if !tally.settings.lanes[cell.lane].uncertain {
         return 0.0;
     }
@@ -64,7 +65,6 @@ pub(super) fn uncertainty(tally: &Tally, cell: Cell<'_>, a: usize, b: Option<usi
         all.extend(gains(tally, cell, b, Of::Hits).into_iter().map(|(label, gain)| (label, -gain)));
         all.sort_by_key(|entry| entry.0);
     }
-    let n = tally.settings.rows as f64;
     let of_label = |same: &[(u32, f64)]| {
         let gain: f64 = same.iter().map(|entry| entry.1).sum();
         gain * gain * tally.table.variance(tally.table.place(same[0].0), cell.lane)
@@ -73,9 +73,9 @@ pub(super) fn uncertainty(tally: &Tally, cell: Cell<'_>, a: usize, b: Option<usi
 }
 
 /// The most that clipping can lower the expected value.
-pub(super) fn clipping_bias(tally: &Tally, cell: Cell<'_>, model: usize) -> Option<f64> {
+pub(super) fn clipping_bias(tally: &Tally, n: f64, cell: Cell<'_>, model: usize) -> Option<f64> {
     let (parent, tau) = tally.settings.lanes[cell.lane].clip?;
     let lost = |(label, gain): (u32, f64)| gain * (1.0 - tau / tally.table.lanes(tally.table.place(label))[parent]).max(0.0);
     let total: f64 = gains(tally, cell, model, Of::Predictions).into_iter().map(lost).sum();
-    Some(total / tally.settings.rows as f64)
+    Some(total / n)
 }

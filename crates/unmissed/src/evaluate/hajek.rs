@@ -2,38 +2,60 @@
 //!
 //! `sum s g y / sum s g` over the rows, g the discount over the rate; a row with fewer than k predictions has fewer slots, which
 //! are known, so the ratio is multiplied with the mean share of predicted slots.
+//!
+//! Mask intervals ask what other shown pairs would have given: with R the ratio and c the rate, the variance of
+//! `sum s g (y - R)` is estimated by `sum_{shown} (1 - c) g^2 (y - R)^2`, which splits into sums that do not need R. Pairs that are shown
+//! without replacement vary less, so this is rather too large.
 
-use super::layout::{H, HH, SLOTS, XH};
+use super::layout::{CROSS_HH, CROSS_HX, CROSS_XH, H, HH, MASK_H, SLOTS, XH};
 use super::pass::Plan;
 use super::settings::Kind;
 
 /// The lane of the known rate.
 const LANE: usize = 1;
 
-/// Adds the shown weight of a row, its square, and its product with the row terms of a group.
+/// Adds the shown weight of a row, its square, and its products with the row terms of a group, by model and by pair.
 pub(super) fn sum_row(plan: &Plan<'_>, row: usize, tops: &[&[u32]], group: usize, terms: &[f64], sums: &mut [f64]) {
     let Some(shown) = plan.shown else { return };
     let (layout, shown) = (plan.layout, shown.row_ids(row));
+    let inverse = |label: u32| plan.table.lanes(plan.table.place(label))[LANE];
     for (place, term) in plan.terms.iter().enumerate() {
         let Kind::Sum { discounts, scales, .. } = &term.kind else { continue };
-        for (model, top) in tops.iter().enumerate() {
-            let (mut weight, mut slots, mut rank) = (0.0, 0.0, 0);
-            for (ki, k) in plan.settings.ks.iter().enumerate() {
-                while rank < (*k).min(top.len()) {
-                    let label = top[rank];
-                    slots += discounts[rank];
-                    if shown.contains(&label) {
-                        weight += discounts[rank] * plan.table.lanes(plan.table.place(label))[LANE];
-                    }
-                    rank += 1;
-                }
-                let x = terms[plan.term_at(model, place, ki) + LANE];
-                let start = layout.model(group, model, place, ki) + LANE;
-                let h = weight * scales[ki];
+        for (ki, k) in plan.settings.ks.iter().enumerate() {
+            // The shown labels of each top list with their weights.
+            let weights_of = |top: &&[u32]| {
+                let kept = top.iter().take(*k).enumerate().filter(|(_, label)| shown.contains(label));
+                kept.map(|(rank, label)| (*label, discounts[rank] * inverse(*label) * scales[ki])).collect::<Vec<(u32, f64)>>()
+            };
+            let weights: Vec<Vec<(u32, f64)>> = tops.iter().map(weights_of).collect();
+            let total = |model: usize| weights[model].iter().map(|entry| entry.1).sum::<f64>();
+            let x = |model: usize| terms[plan.term_at(model, place, ki) + LANE];
+            let missing = |a: usize, b: usize| -> f64 {
+                let of_both = |(label, weight): &(u32, f64)| {
+                    let other = weights[b].iter().find(|other| other.0 == *label)?;
+                    Some((1.0 - 1.0 / inverse(*label)) * weight * other.1)
+                };
+                weights[a].iter().filter_map(of_both).sum()
+            };
+            for (model, top) in tops.iter().enumerate() {
+                let (h, start) = (total(model), layout.model(group, model, place, ki) + LANE);
                 sums[start + H * layout.width] += h;
                 sums[start + HH * layout.width] += h * h;
-                sums[start + XH * layout.width] += x * h;
-                sums[start + SLOTS * layout.width] += slots * scales[ki];
+                sums[start + XH * layout.width] += x(model) * h;
+                sums[start + SLOTS * layout.width] += discounts[..(*k).min(top.len())].iter().sum::<f64>() * scales[ki];
+                if plan.mask {
+                    sums[start + MASK_H * layout.width] += missing(model, model);
+                }
+            }
+            for (pair, (a, b)) in plan.settings.pairs().into_iter().enumerate() {
+                let mut add = |slot: usize, value: f64| sums[layout.pair(slot, group, pair, place, ki) + LANE] += value;
+                if plan.mask {
+                    add(CROSS_HH, missing(a, b));
+                } else {
+                    add(CROSS_XH, x(a) * total(b));
+                    add(CROSS_HX, total(a) * x(b));
+                    add(CROSS_HH, total(a) * total(b));
+                }
             }
         }
     }

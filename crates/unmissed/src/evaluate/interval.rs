@@ -2,7 +2,7 @@
 //!
 //! Two questions, two standard errors. `population`: rows are a sample, and another sample would have given other values:
 //! `SE^2 = sum (x_i - mean)^2 / (n (n - 1))`, for ratios `N / D` by the delta method with `x_i - R d_i` for `x_i`. `mask`: these
-//! rows, and only which labels are missing is random: `SE^2 = n^-2 sum of estimated row variances`. Intervals are
+//! rows, and only which labels are missing is random: `SE^2 = n^-2 sum of estimated row variances`, see `evaluate/mask.rs` for those. Intervals are
 //! `value -+ z SE` with z the normal quantile of the level.
 //!
 //! ```
@@ -77,7 +77,12 @@ pub(super) fn of_mean(n: f64, sum: f64, squares: f64) -> Option<f64> {
     (n > 1.0).then(|| (squares - sum * sum / n).max(0.0) / (n * (n - 1.0)))
 }
 
-/// The variance of `N / D` (times `factor`) by the delta method, from sums of squares and products over rows.
+/// The variance of `N / D` when only masks are random, from estimated variances and covariance of N and D.
+pub(super) fn of_masked_ratio(ratio: f64, d: f64, (nn, nd, dd): (f64, f64, f64)) -> Option<f64> {
+    (d > 0.0).then(|| (nn - 2.0 * ratio * nd + ratio * ratio * dd).max(0.0) / (d * d))
+}
+
+/// The variance of `N / D` by the delta method, from sums of squares and products over rows.
 pub(super) fn of_ratio(n: f64, ratio: f64, d: f64, squares: (f64, f64, f64)) -> Option<f64> {
     let (nn, nd, dd) = squares;
     (n > 1.0 && d > 0.0).then(|| (nn - 2.0 * ratio * nd + ratio * ratio * dd).max(0.0) * n / (n - 1.0) / (d * d))

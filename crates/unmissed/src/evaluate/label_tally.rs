@@ -29,6 +29,9 @@ fn ranges() -> usize {
     rayon::current_num_threads().clamp(1, 16)
 }
 
+/// Up to this many ranks a label's codes are counted, which is faster than sorting them.
+const FEW_RANKS: usize = 8;
+
 impl LabelTally {
     /// Counts top lists: `kmax` labels a row, and a word of hits for each 64 of them.
     pub(super) fn count(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
@@ -127,13 +130,35 @@ fn count_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits
         }
     }
     let mut tally = LabelTally::new();
-    for (place, pair) in cursors.windows(2).enumerate() {
-        let codes = &mut codes[pair[0] as usize..pair[1] as usize];
-        codes.sort_unstable();
-        for same in codes.chunk_by(|a, b| a >> 1 == b >> 1) {
-            let hits = same.iter().filter(|code| **code & 1 == 1).count();
-            tally.push(start + place as u32, u32::from(same[0] >> 1), same.len() as u32, hits as u32);
+    // As many of these as there are codes: mostly too many, but untouched memory is not there yet.
+    [&mut tally.ranks, &mut tally.predicted, &mut tally.hits].into_iter().for_each(|list| list.reserve_exact(codes.len()));
+    if kmax > FEW_RANKS {
+        for (place, pair) in cursors.windows(2).enumerate() {
+            let codes = &mut codes[pair[0] as usize..pair[1] as usize];
+            codes.sort_unstable();
+            for same in codes.chunk_by(|a, b| a >> 1 == b >> 1) {
+                let hits = same.iter().filter(|code| **code & 1 == 1).count();
+                tally.push(start + place as u32, u32::from(same[0] >> 1), same.len() as u32, hits as u32);
+            }
         }
+        return tally;
+    }
+    for (place, pair) in cursors.windows(2).enumerate() {
+        let codes = &codes[pair[0] as usize..pair[1] as usize];
+        if codes.is_empty() {
+            continue;
+        }
+        let mut counts = [[0u32; 2]; FEW_RANKS];
+        codes.iter().for_each(|code| counts[usize::from(code >> 1) % FEW_RANKS][usize::from(code & 1)] += 1);
+        for (rank, [misses, hits]) in counts.iter().enumerate() {
+            if misses + hits > 0 {
+                tally.ranks.push(rank as u32);
+                tally.predicted.push(misses + hits);
+                tally.hits.push(*hits);
+            }
+        }
+        tally.ids.push(start + place as u32);
+        tally.offsets.push(tally.ranks.len() as u64);
     }
     tally
 }

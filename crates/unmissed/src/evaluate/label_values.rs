@@ -43,6 +43,7 @@ pub(super) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
     let mut all = LabelSums { sums: Vec::new(), terms: terms.len(), ks: ks.len(), width };
     let len = settings.groups.len() * terms.len() * ks.len() * width;
     let counts: &LabelTally = &tally.labels[model];
+    let lanes: Vec<usize> = terms.iter().map(|(place, _, _)| settings.lanes_needed(*place)).collect();
     let blocks: Vec<Vec<f64>> = (0..counts.ids.len().div_ceil(LABELS))
         .into_par_iter()
         .map(|block| {
@@ -74,7 +75,8 @@ pub(super) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
                     for (term, (_, function, beta)) in terms.iter().enumerate() {
                         for group in [0, group].into_iter().filter(|group| *group < settings.groups.len()) {
                             let start = all.at(group, term, ki, 0);
-                            function.add(counts, inverse, *beta, &mut sums[start..start + width]);
+                            let lanes = lanes[term];
+                            function.add(counts, &inverse[..lanes], *beta, &mut sums[start..start + lanes]);
                         }
                     }
                 }

@@ -9,7 +9,9 @@ use super::settings::Settings;
 pub(super) const D: usize = 0;
 /// Squares of the best row terms.
 pub(super) const DD: usize = 1;
-const BEST_SLOTS: usize = 2;
+/// Estimated mask variances of the best row terms.
+pub(super) const MASK_DD: usize = 2;
+const BEST_SLOTS: usize = 3;
 
 /// Row terms.
 pub(super) const X: usize = 0;
@@ -21,17 +23,31 @@ pub(super) const XD: usize = 2;
 pub(super) const MASK: usize = 3;
 /// Rows whose term is numerically meaningless.
 pub(super) const VOID: usize = 4;
-const MODEL_SLOTS: usize = 5;
+/// Estimated mask covariances of row terms and best row terms.
+pub(super) const MASK_XD: usize = 5;
+const MODEL_SLOTS: usize = 6;
 
 /// Shown weight in the top k.
-pub(super) const H: usize = 5;
+pub(super) const H: usize = 6;
 /// Its squares.
-pub(super) const HH: usize = 6;
+pub(super) const HH: usize = 7;
 /// Row terms times shown weight.
-pub(super) const XH: usize = 7;
+pub(super) const XH: usize = 8;
 /// What the shown weight is an estimate of: predicted slots.
-pub(super) const SLOTS: usize = 8;
-const HAJEK_SLOTS: usize = 9;
+pub(super) const SLOTS: usize = 9;
+/// Estimated mask variances of the shown weight.
+pub(super) const MASK_H: usize = 10;
+const HAJEK_SLOTS: usize = 11;
+
+/// Products of the row terms of two models; for mask intervals, estimated covariances.
+pub(super) const CROSS: usize = 0;
+/// Row terms of the first times shown weight of the second.
+pub(super) const CROSS_XH: usize = 1;
+/// Shown weight of the first times row terms of the second.
+pub(super) const CROSS_HX: usize = 2;
+/// Products of the shown weights; for mask intervals, estimated covariances.
+pub(super) const CROSS_HH: usize = 3;
+const HAJEK_PAIR_SLOTS: usize = 4;
 
 /// Counters at the end.
 pub(super) const ROWS: usize = 0;
@@ -49,6 +65,7 @@ pub(super) struct Layout {
     terms: usize,
     ks: usize,
     slots: usize,
+    pair_slots: usize,
 }
 
 impl Layout {
@@ -61,6 +78,7 @@ impl Layout {
             terms,
             ks: settings.ks.len(),
             slots: if settings.hajek { HAJEK_SLOTS } else { MODEL_SLOTS },
+            pair_slots: if settings.hajek { HAJEK_PAIR_SLOTS } else { 1 },
         }
     }
 
@@ -81,16 +99,16 @@ impl Layout {
         start + (((group * self.models + model) * self.terms + term) * self.ks + k) * self.slots * self.width
     }
 
-    /// Where the products of (group, pair, term, k) start.
+    /// Where a slot of (group, pair, term, k) starts. The pairs of one slot follow each other.
     #[inline(always)]
-    pub(super) fn pair(&self, group: usize, pair: usize, term: usize, k: usize) -> usize {
+    pub(super) fn pair(&self, slot: usize, group: usize, pair: usize, term: usize, k: usize) -> usize {
         let start = self.groups * (BEST_SLOTS + self.models * self.slots) * self.cells();
-        start + (((group * self.pairs + pair) * self.terms + term) * self.ks + k) * self.width
+        start + ((((group * self.pair_slots + slot) * self.pairs + pair) * self.terms + term) * self.ks + k) * self.width
     }
 
     /// Where a counter is.
     pub(super) fn counter(&self, counter: usize) -> usize {
-        self.groups * (BEST_SLOTS + self.models * self.slots + self.pairs) * self.cells() + counter
+        self.groups * (BEST_SLOTS + self.models * self.slots + self.pairs * self.pair_slots) * self.cells() + counter
     }
 
     /// Where the number of rows without predictions of a model is.

@@ -22,10 +22,12 @@
 //! ```
 
 mod bootstrap;
+mod classes;
 mod by_count;
 pub mod compare;
 pub mod compat;
 pub mod controlled;
+mod conventions;
 mod diagnose;
 pub mod findings;
 mod finish;
@@ -33,6 +35,7 @@ mod gains;
 mod groups;
 mod hajek;
 pub mod interval;
+mod label_finish;
 mod label_tally;
 mod label_values;
 mod lanes;
@@ -43,6 +46,7 @@ mod report;
 mod request;
 mod resolve;
 mod row_terms;
+mod run;
 mod select;
 mod sets;
 mod settings;
@@ -50,6 +54,7 @@ mod table;
 mod tally;
 mod tally_file;
 
+pub use conventions::{CONVENTIONS, Convention, Conventions};
 pub use by_count::{HitsByCount, ModelHits};
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use groups::Groups;

@@ -27,10 +27,14 @@ pub(super) struct Plan<'a> {
     pub(super) truth: &'a Labels<'a>,
     pub(super) models: Vec<&'a Csr<'a, f32>>,
     pub(super) shown: Option<&'a Labels<'a>>,
+    /// How many relevant labels each row has, when that is given.
+    pub(super) label_counts: Option<&'a [u32]>,
     /// For a set shown without replacement: the estimate of abandonment by the number of hits.
     pub(super) abandonment: Option<Vec<f64>>,
     pub(super) needs_best: bool,
     pub(super) mask: bool,
+    /// The lane of the propensities when there is one set of them.
+    pub(super) only_lane: Option<usize>,
 }
 
 /// What a chunk yields.
@@ -56,6 +60,8 @@ pub(super) struct Scratch {
     keys: Vec<u64>,
     /// Labels of the rows of the batch, sorted within each row.
     batch: Vec<u32>,
+    /// Places in the table of these labels.
+    batch_places: Vec<usize>,
     /// Lanes of these labels.
     pub(super) lanes: Vec<f64>,
     /// Where the labels of the row at hand start in the batch.
@@ -68,14 +74,28 @@ pub(super) struct Scratch {
     pub(super) ranks: Vec<Vec<u32>>,
     pub(super) hits: Vec<Vec<Hit>>,
     lens: Vec<usize>,
+    /// 1 divided by the row's given number of relevant labels; 1 when none are given.
+    share: f64,
+    /// All labels of the row, as places among the row's labels.
+    pub(super) everybody: Vec<u32>,
     /// Labels of the group at hand, as places among the row's labels.
     pub(super) members: Vec<u32>,
     /// Hits of the group at hand, by model.
     pub(super) group_hits: Vec<Vec<Hit>>,
+    /// Where the lanes of the group's labels start, in the order of the table.
+    pub(super) order: Vec<u64>,
     pub(super) best: Vec<[f64; BLOCK]>,
     /// Row terms by (model, term, k, lane).
     pub(super) terms: Vec<f64>,
     pub(super) sets: super::sets::SetScratch,
+}
+
+impl Scratch {
+    /// What the row's sums are multiplied with.
+    #[inline(always)]
+    pub(super) fn factor(&self, by_relevant: bool) -> f64 {
+        if by_relevant { self.share } else { 1.0 }
+    }
 }
 
 impl Plan<'_> {
@@ -144,16 +164,21 @@ fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
 fn gather(plan: &Plan<'_>, rows: std::ops::Range<usize>, s: &mut Scratch) {
     let width = plan.layout.width;
     s.batch.clear();
-    for row in rows {
-        let start = s.batch.len();
-        s.batch.extend_from_slice(plan.truth.row_ids(row));
-        if !plan.truth.is_sorted() {
+    if plan.truth.is_sorted() {
+        let offsets = plan.truth.offsets();
+        s.batch.extend_from_slice(&plan.truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize]);
+    } else {
+        for row in rows {
+            let start = s.batch.len();
+            s.batch.extend_from_slice(plan.truth.row_ids(row));
             s.batch[start..].sort_unstable();
         }
     }
+    s.batch_places.clear();
+    s.batch_places.extend(s.batch.iter().map(|label| plan.table.place(*label)));
     s.lanes.resize(s.batch.len() * width, 0.0);
-    for (label, into) in s.batch.iter().zip(s.lanes.chunks_exact_mut(width)) {
-        let base = plan.table.base(plan.table.place(*label));
+    for (place, into) in s.batch_places.iter().zip(s.lanes.chunks_exact_mut(width)) {
+        let base = plan.table.base(*place);
         let from = &plan.table.inverse[base..base + width];
         for (into, from) in into.chunks_exact_mut(BLOCK).zip(from.chunks_exact(BLOCK)) {
             into.copy_from_slice(from);
@@ -170,7 +195,9 @@ fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, 
     (s.start, s.next) = (s.next, s.next + plan.truth.row_ids(row).len());
     let truth = &s.batch[s.start..s.next];
     s.places.clear();
-    s.places.extend(truth.iter().map(|label| plan.table.place(*label)));
+    s.places.extend_from_slice(&s.batch_places[s.start..s.next]);
+    // A row without relevant labels has no hits either: any number will do.
+    s.share = plan.label_counts.map_or(1.0, |counts| 1.0 / f64::from(counts[row].max(1)));
     result.sums[plan.layout.counter(ROWS)] += 1.0;
     result.sums[plan.layout.counter(UNLABELLED)] += f64::from(u8::from(truth.is_empty()));
     for (model, scores) in plan.models.iter().enumerate() {
@@ -181,8 +208,12 @@ fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, 
         result.sums[plan.layout.silent(model)] += f64::from(u8::from(len == 0));
         let (ranks, hits) = (&mut s.ranks[model], &mut s.hits[model]);
         ranks.clear();
-        ranks.resize(truth.len(), UNRANKED);
         hits.clear();
+        if kmax <= SHORT_TOP {
+            result.hits[model][local * words] = match_short(truth, top, ranks, hits);
+            continue;
+        }
+        ranks.resize(truth.len(), UNRANKED);
         for (rank, label) in top[..len].iter().enumerate() {
             if let Some(at) = position(truth, *label) {
                 ranks[at] = rank as u32;
@@ -191,6 +222,32 @@ fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, 
             }
         }
     }
+}
+
+/// Top lists up to this length are compared with a label as a whole.
+const SHORT_TOP: usize = 8;
+
+/// Finds the labels of a row in a short top list; gives a bit for each rank that is a hit.
+#[inline(always)]
+fn match_short(truth: &[u32], top: &[u32], ranks: &mut Vec<u32>, hits: &mut Vec<Hit>) -> u64 {
+    let mut padded = [NONE; SHORT_TOP];
+    padded[..top.len()].copy_from_slice(top);
+    let mut found = 0u32;
+    // At the end a place for labels that are not in the list.
+    let mut at_rank = [0u32; 33];
+    for (at, label) in truth.iter().enumerate() {
+        let bits = padded.iter().enumerate().fold(0, |bits, (rank, other)| bits | if other == label { 1 << rank } else { 0u32 });
+        found |= bits;
+        at_rank[bits.trailing_zeros() as usize] = at as u32;
+        ranks.push(if bits == 0 { UNRANKED } else { bits.trailing_zeros() });
+    }
+    let mut left = found;
+    while left != 0 {
+        let rank = left.trailing_zeros();
+        hits.push(Hit { rank, at: at_rank[rank as usize] });
+        left &= left - 1;
+    }
+    u64::from(found)
 }
 
 /// Where a label is in a sorted list: by scanning short ones, which is faster than searching.

@@ -1,5 +1,6 @@
 //! What an evaluation gives: rows, comparisons, findings. Data first; whoever renders them only draws.
 
+use super::conventions::Conventions;
 use super::findings::Finding;
 use super::settings::GroupShare;
 use crate::metrics::Estimator;
@@ -79,6 +80,8 @@ pub struct EvaluationResult {
     /// The groups and how much they hold, when there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupShare>,
+    /// What was chosen where libraries differ.
+    pub conventions: Conventions,
     /// What to know before believing the numbers.
     pub findings: Vec<Finding>,
     /// How to read the numbers: what intervals contain, what was left out and why.

@@ -1,22 +1,16 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
+use super::conventions::Conventions;
 use super::groups::Groups;
 use super::interval::IntervalKind;
-use super::label_tally::{LabelTally, Positives};
-use super::layout::Layout;
-use super::pass::{CHUNK, ChunkResult, Plan};
 use super::report::EvaluationResult;
-use super::settings::{Kind, Rate, Settings};
-use super::table::Table;
-use super::tally::{Entries, Tally};
+use super::settings::Rate;
 use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
-use crate::metrics::{Estimator, Shape};
+use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::spec::Spec;
-use rayon::prelude::*;
-use std::ops::Range;
 
 /// The largest k: top lists are held for all rows.
 const LARGEST_K: usize = 1_000_000;
@@ -40,8 +34,10 @@ pub struct Evaluation<'a> {
     pub(super) clip: Option<f64>,
     pub(super) rate: Option<Rate>,
     pub(super) shown: Option<&'a Labels<'a>>,
-    shard: (usize, usize),
-    progress: &'a dyn Progress,
+    pub(super) label_counts: Option<Vec<u32>>,
+    pub(super) conventions: Conventions,
+    pub(super) shard: (usize, usize),
+    pub(super) progress: &'a dyn Progress,
 }
 
 impl<'a> Evaluation<'a> {
@@ -80,6 +76,8 @@ impl<'a> Evaluation<'a> {
             clip: None,
             rate: None,
             shown: None,
+            label_counts: None,
+            conventions: Conventions::default(),
             shard: (0, 1),
             progress: &Silent,
         })
@@ -202,8 +200,28 @@ impl<'a> Evaluation<'a> {
         Ok(self)
     }
 
+    /// How many relevant labels each row has, observed or not: for `recall-known`.
+    pub fn label_counts(mut self, counts: Vec<u32>) -> Result<Self> {
+        same("the label counts", "rows", self.truth.rows(), counts.len())?;
+        let observed = |row: usize| self.truth.row_ids(row).len();
+        if let Some(row) = (0..counts.len()).find(|row| (counts[*row] as usize) < observed(*row)) {
+            return Err(Error::value(format!("the label count of row {row} is too small"))
+                .expected(format!("at least its {} observed labels", observed(row)))
+                .found(counts[row].to_string()));
+        }
+        self.label_counts = Some(counts);
+        Ok(self)
+    }
+
+    /// Other choices than ours where libraries differ.
+    #[must_use]
+    pub fn conventions(mut self, conventions: Conventions) -> Self {
+        self.conventions = conventions;
+        self
+    }
+
     /// Only the rows of shard `index` of `of`, both counted from 1. Inputs are those of the whole; shards are made of whole chunks
-    /// of [`CHUNK`] rows.
+    /// of [`CHUNK`](super::CHUNK) rows.
     pub fn shard(mut self, index: usize, of: usize) -> Result<Self> {
         if !(1..=of).contains(&index) {
             return Err(Error::value("the shard is out of range").expected("i/n with 1 <= i <= n").found(format!("{index}/{of}")));
@@ -227,99 +245,6 @@ impl<'a> Evaluation<'a> {
             );
         }
         self.tally()?.finish()
-    }
-
-    /// The pass alone.
-    pub fn tally(&self) -> Result<Tally> {
-        let positives = Positives::count(self.truth.cols(), self.truth.ids());
-        let (settings, table) = self.resolve(&positives)?;
-        let terms = settings.terms()?;
-        let layout = Layout::new(&settings, terms.len());
-        let wants = |estimator| settings.asked.iter().any(|asked| asked.wants(estimator));
-        let has_product = terms.iter().any(|term| matches!(term.kind, Kind::Product));
-        let plan = Plan {
-            settings: &settings,
-            layout,
-            table: &table,
-            truth: self.truth,
-            models: self.models.iter().map(|(_, scores)| *scores).collect(),
-            shown: self.shown.filter(|_| settings.hajek),
-            abandonment: settings.controlled.filter(|_| has_product).map(|(shown, of)| {
-                let most = settings.depth.min(shown as usize);
-                super::controlled::abandonment(shown, of, most)
-            }),
-            needs_best: wants(Estimator::Normalized),
-            mask: settings.interval == IntervalKind::Mask,
-            terms,
-        };
-        let chunks = self.truth.rows().div_ceil(CHUNK);
-        let (index, of) = self.shard;
-        let range = chunks * index / of..chunks * (index + 1) / of;
-        self.progress.begin("evaluate", ((range.end - range.start) * CHUNK) as u64);
-        let results: Vec<ChunkResult> = range
-            .clone()
-            .into_par_iter()
-            .map(|chunk| {
-                let result = plan.run(chunk);
-                self.progress.advance(CHUNK as u64).map(|()| result)
-            })
-            .collect::<Result<_>>()?;
-        let rows = range.start * CHUNK..(range.end * CHUNK).min(self.truth.rows());
-        self.collect(settings, table, positives, rows, results)
-    }
-
-    /// Counts by label what the pass selected; `all` are the positives of all rows.
-    fn collect(
-        &self,
-        settings: Settings,
-        table: Table,
-        all: Positives,
-        rows: Range<usize>,
-        results: Vec<ChunkResult>,
-    ) -> Result<Tally> {
-        let labels = self.truth.cols();
-        let by_label = settings.by_label()?;
-        let count = |model: usize| {
-            if !by_label {
-                return LabelTally::count(0, 1, &[], &[]);
-            }
-            let tops: Vec<&[u32]> = results.iter().map(|result| &*result.tops[model]).collect();
-            let hits: Vec<&[u64]> = results.iter().map(|result| &*result.hits[model]).collect();
-            LabelTally::count(labels, settings.depth, &tops, &hits)
-        };
-        let tallies: Vec<LabelTally> = (0..settings.models.len()).map(count).collect();
-        let positives = if rows.len() == self.truth.rows() {
-            all
-        } else {
-            let offsets = self.truth.offsets();
-            Positives::count(labels, &self.truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize])
-        };
-        let has_label_metrics = settings.asked.iter().any(|asked| matches!(asked.metric().map(|m| m.shape()), Ok(Shape::Label(_))));
-        let entries = (settings.bootstrap > 0 && has_label_metrics && settings.interval == IntervalKind::Population)
-            .then(|| self.entries(&settings, rows.clone(), &results));
-        let first = (rows.start / CHUNK) as u64;
-        let chunks = results.into_iter().enumerate().map(|(place, result)| (first + place as u64, result.sums)).collect();
-        Ok(Tally { settings, table, chunks, labels: tallies, positives, entries })
-    }
-
-    /// What the bootstrap draws from.
-    fn entries(&self, settings: &Settings, rows: Range<usize>, results: &[ChunkResult]) -> Entries {
-        let (depth, words) = (settings.depth, settings.depth.div_ceil(64));
-        let of_model = |model: usize| {
-            let mut entries = Vec::new();
-            for (chunk, result) in results.iter().enumerate() {
-                for (local, top) in result.tops[model].chunks_exact(depth).enumerate() {
-                    let row = (rows.start + chunk * CHUNK + local) as u32;
-                    for (rank, label) in top.iter().enumerate().filter(|(_, label)| **label != super::select::NONE) {
-                        let hit = result.hits[model][local * words + rank / 64] >> (rank % 64) & 1;
-                        entries.push([*label, row, 2 * rank as u32 + hit as u32]);
-                    }
-                }
-            }
-            entries
-        };
-        let positives = rows.clone().flat_map(|row| self.truth.row_ids(row).iter().map(move |label| [*label, row as u32]));
-        Entries { predicted: (0..settings.models.len()).map(of_model).collect(), positives: positives.collect() }
     }
 }
 

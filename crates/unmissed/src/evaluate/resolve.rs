@@ -3,6 +3,7 @@
 //! Nobody who asks for everything gets an error: what does not exist is left out, with a note where that may surprise. What is
 //! asked for by name and cannot be is an error that explains.
 
+use super::conventions::EMPTY_ROWS;
 use super::findings::{Finding, U002, U004, U005};
 use super::label_tally::Positives;
 use super::lanes;
@@ -37,6 +38,10 @@ impl Evaluation<'_> {
         if self.shown.is_some() && self.rate.is_none() {
             return Err(Error::value("shown pairs without a rate").hint("give the rate at which pairs were shown, as in 16/300"));
         }
+        if self.rate.is_some() && self.conventions.differs(&EMPTY_ROWS) {
+            return Err(Error::value("rows without a positive stay in the mean of a controlled set")
+                .hint("most rows were not shown what is relevant to them; leaving those out inflates every estimate"));
+        }
         let mut notes = Vec::new();
         let asked = self.asked(&mut notes)?;
         if asked.is_empty() {
@@ -55,6 +60,10 @@ impl Evaluation<'_> {
             });
             groups.extend(given.names().iter().cloned().zip(sizes));
             notes.push(format!("groups: {}", given.about()));
+        }
+        let changed = self.conventions.changed();
+        if !changed.is_empty() {
+            notes.push(format!("conventions: {}", changed.join(", ")));
         }
         if let Some((name, _)) = &self.weights {
             notes.push(format!("weights: {name}"));
@@ -80,6 +89,8 @@ impl Evaluation<'_> {
                 _ => None,
             },
             is_controlled: self.rate.is_some(),
+            relevant: self.label_counts.as_ref().map(|counts| counts.iter().map(|count| u64::from(*count)).sum()),
+            conventions: self.conventions.clone(),
             hajek: asked.iter().any(|asked| asked.wants(Estimator::Hajek)),
             findings: self.early_findings(positives)?,
             notes,
@@ -103,6 +114,13 @@ impl Evaluation<'_> {
             let beta = spec.number("beta")?.unwrap_or(1.0);
             if beta <= 0.0 {
                 return Err(Error::value(format!("'{spec}': beta is out of range")).expected("a number above 0"));
+            }
+            if matches!(metric.shape(), Shape::Sum(term) if term.by_relevant()) && self.label_counts.is_none() {
+                if self.metrics.is_some() {
+                    return Err(Error::value(format!("{} needs the number of relevant labels of each row", metric.name()))
+                        .hint("give label counts, or ask for 'recall'"));
+                }
+                continue;
             }
             if matches!(metric.shape(), Shape::Sum(term) if term.weighted()) && self.weights.is_none() {
                 let missing = format!("{} needs weights: from a file, or from training frequencies", metric.name());

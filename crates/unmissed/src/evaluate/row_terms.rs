@@ -3,21 +3,26 @@
 //! Lanes go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
 //! nothing but their best row term.
 
-use super::layout::{D, DD, X, XD, XX};
+use super::layout::{CROSS, D, DD, X, XD, XX};
 use super::pass::{Plan, Scratch};
+use super::select::{FEW, sort_few};
 use super::settings::Kind;
 use super::table::BLOCK;
 
 /// Adds the row terms of all labels together and of each group; `after` sees the row terms of each.
 #[inline(always)]
 pub(super) fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
-    s.members.clear();
-    s.members.extend(0..s.places.len() as u32);
-    for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
-        group_hits.clone_from(hits);
+    // All labels of the row are members: the list is always 0, 1, ..., and only its length changes.
+    while s.everybody.len() < s.places.len() {
+        s.everybody.push(s.everybody.len() as u32);
     }
+    s.everybody.truncate(s.places.len());
+    std::mem::swap(&mut s.members, &mut s.everybody);
+    std::mem::swap(&mut s.group_hits, &mut s.hits);
     sum_group(plan, 0, s, sums);
     after(s, 0, sums);
+    std::mem::swap(&mut s.members, &mut s.everybody);
+    std::mem::swap(&mut s.group_hits, &mut s.hits);
     for group in 1..plan.settings.groups.len() {
         let is_member = |at: u32| usize::from(plan.table.group(s.places[at as usize])) + 1 == group;
         s.members.clear();
@@ -42,6 +47,9 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
         return;
     }
     let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
+    if plan.needs_best && plan.table.ordered {
+        order(plan, s);
+    }
     for block in 0..plan.layout.width / BLOCK {
         for model in 0..plan.models.len() {
             if !s.group_hits[model].is_empty() {
@@ -56,7 +64,7 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
     if several && any_hit && !plan.mask {
         sum_pairs(plan, group, s, sums);
     }
-    if plan.mask && any_hit {
+    if plan.mask {
         super::mask::sum_mask(plan, group, s, sums);
     }
 }
@@ -81,6 +89,33 @@ fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
     }
 }
 
+/// The larger and the smaller of two, lane by lane.
+#[inline(always)]
+fn ordered(a: [f64; BLOCK], b: [f64; BLOCK]) -> ([f64; BLOCK], [f64; BLOCK]) {
+    // Not by comparing: a conditional move back to where a number came from would become a slow masked store.
+    let larger = std::array::from_fn(|lane| a[lane].max(b[lane]));
+    let smaller = std::array::from_fn(|lane| a[lane].min(b[lane]));
+    (larger, smaller)
+}
+
+/// Where the lanes of the labels of the group start, largest inverse propensity first, when one order serves all lanes.
+#[inline(always)]
+fn order(plan: &Plan<'_>, s: &mut Scratch) {
+    let key = |at: u32| (s.places[at as usize] as u64) << 32 | u64::from(at);
+    s.order.clear();
+    if s.members.len() <= FEW {
+        let mut few = [u64::MAX; FEW];
+        few.iter_mut().zip(&s.members).for_each(|(slot, at)| *slot = key(*at));
+        sort_few(&mut few);
+        s.order.extend_from_slice(&few[..s.members.len()]);
+    } else {
+        s.order.extend(s.members.iter().map(|at| key(*at)));
+        s.order.sort_unstable();
+    }
+    let start = s.start;
+    s.order.iter_mut().for_each(|key| *key = ((start as u64) + (*key & 0xFFFF_FFFF)) * plan.layout.width as u64);
+}
+
 /// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
 #[inline(always)]
 fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
@@ -91,26 +126,30 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         s.best.resize(count, [0.0; BLOCK]);
     }
     for (place, term) in plan.terms.iter().enumerate() {
-        let Kind::Sum { discounts, scales, weighted } = &term.kind else { continue };
+        let Kind::Sum { discounts, scales, weighted, by_relevant } = &term.kind else { continue };
+        let factor = s.factor(*by_relevant);
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
-            for (seen, at) in s.members.iter().enumerate() {
-                let base = (s.start + *at as usize) * layout.width;
+            let value_of = |base: usize| {
                 let mut value = block_of(&s.lanes, base + block * BLOCK);
                 if *weighted {
                     let weight = weight_of(plan, &s.lanes, base);
                     value.iter_mut().for_each(|v| *v *= weight);
                 }
-                // Insertion in all lanes at once, without branches.
-                for slot in &mut s.best[..seen.min(kmax)] {
-                    for lane in 0..BLOCK {
-                        let (v, b) = (value[lane], slot[lane]);
-                        slot[lane] = if v > b { v } else { b };
-                        value[lane] = if v > b { b } else { v };
+                value
+            };
+            if plan.table.ordered {
+                s.best.iter_mut().zip(&s.order).for_each(|(slot, base)| *slot = value_of(*base as usize));
+            } else {
+                for (seen, at) in s.members.iter().enumerate() {
+                    let mut value = value_of((s.start + *at as usize) * layout.width);
+                    // Insertion in all lanes at once, without branches.
+                    for slot in &mut s.best[..seen.min(kmax)] {
+                        (*slot, value) = ordered(*slot, value);
                     }
-                }
-                if seen < kmax {
-                    s.best[seen] = value;
+                    if seen < kmax {
+                        s.best[seen] = value;
+                    }
                 }
             }
         }
@@ -124,7 +163,7 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
                 rank += 1;
             }
             let start = layout.best(group, place, ki) + block * BLOCK;
-            let value = total.map(|t| t * scale);
+            let value = total.map(|t| t * (scale * factor));
             add(sums, start + D * layout.width, |lane| value[lane]);
             add(sums, start + DD * layout.width, |lane| value[lane] * value[lane]);
             for model in 0..plan.models.len() {
@@ -148,7 +187,7 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
         let mut next = 0;
         for (ki, k) in ks.iter().enumerate() {
             let value = match &term.kind {
-                Kind::Sum { discounts, scales, weighted } => {
+                Kind::Sum { discounts, scales, weighted, by_relevant } => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
                         let base = (s.start + hits[next].at as usize) * layout.width;
                         let q = block_of(&s.lanes, base + block * BLOCK);
@@ -159,7 +198,8 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                         }
                         next += 1;
                     }
-                    total.map(|t| t * scales[ki])
+                    let scale = scales[ki] * s.factor(*by_relevant);
+                    total.map(|t| t * scale)
                 }
                 Kind::Product => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
@@ -195,7 +235,7 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
 fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
     let (layout, ks, terms) = (plan.layout, plan.settings.ks.len(), plan.terms.len());
     let size = terms * ks * layout.width;
-    let start = layout.pair(group, 0, 0, 0);
+    let start = layout.pair(CROSS, group, 0, 0, 0);
     let mut pair = 0;
     for a in 0..plan.models.len() {
         for b in a + 1..plan.models.len() {

@@ -1,58 +1,62 @@
 //! The top k of a row, without sorting the row.
 //!
 //! Ranks go by score, highest first, and equal scores by the smaller label. For small k the scores are first laid out in 16
-//! columns: the k-th largest column maximum is a lower bound of the k-th largest score, found with a few vector instructions
-//! and no branches, and only the handful of entries that reach it are sorted.
+//! columns: the k-th largest column maximum is a lower bound of the k-th largest score, and only the handful of entries that
+//! reach it are sorted, mostly by a network. All of that takes the same steps whatever the scores are, so that the processor
+//! need not guess.
 
 /// Marks an open slot in a list of labels.
 pub(super) const NONE: u32 = u32::MAX;
 
 const COLUMNS: usize = 16;
-const SMALL_K: usize = 8;
+/// Beyond this, too many entries reach the bound.
+const SMALL_K: usize = 10;
+/// As many entries as the network sorts.
+pub(super) const FEW: usize = 8;
 
 /// Score and label as one number that ascends in the order of ranks.
 #[inline(always)]
 fn key(score: f32, label: u32) -> u64 {
     // Adding zero makes -0 and 0 the same score.
     let bits = (score + 0.0).to_bits();
-    let ascending = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
+    let ascending = bits ^ (((bits as i32) >> 31) as u32 | 1 << 31);
     u64::from(!ascending) << 32 | u64::from(label)
 }
 
 /// Fills `top` with the labels of the highest scores, in order, and says how many there are; open slots get [`NONE`].
 #[inline(always)]
 pub(super) fn top_k(ids: &[u32], scores: &[f32], scratch: &mut Vec<u64>, top: &mut [u32]) -> usize {
-    let k = top.len();
-    scratch.clear();
-    if k <= SMALL_K && scores.len() >= 2 * COLUMNS {
-        let bound = lower_bound(scores, k);
-        // One bit an entry, found without branches; then only the few that pass are looked at.
-        for (chunk, block) in scores.chunks(COLUMNS).enumerate() {
-            let mut passing =
-                block.iter().enumerate().fold(0u32, |bits, (place, score)| bits | u32::from(*score >= bound) << place);
-            while passing != 0 {
-                let place = chunk * COLUMNS + passing.trailing_zeros() as usize;
-                scratch.push(key(scores[place], ids[place]));
-                passing &= passing - 1;
-            }
-        }
+    let (k, stored) = (top.len(), scores.len());
+    if scratch.len() < stored {
+        scratch.resize(stored, 0);
+    }
+    let found = if k <= SMALL_K && stored >= 2 * COLUMNS {
+        keys_that_reach(lower_bound(scores, k), ids, scores, scratch)
     } else {
-        scratch.extend(ids.iter().zip(scores).map(|(id, score)| key(*score, *id)));
-    }
-    if scratch.len() > 4 * k + 16 {
-        scratch.select_nth_unstable(k - 1);
-        scratch.truncate(k);
-    }
-    scratch.sort_unstable();
-    let count = scratch.len().min(k);
-    for (slot, key) in top.iter_mut().zip(&*scratch) {
-        *slot = *key as u32;
+        scratch.iter_mut().zip(ids.iter().zip(scores)).for_each(|(slot, (id, score))| *slot = key(*score, *id));
+        stored
+    };
+    let count = found.min(k);
+    if found <= FEW {
+        let mut few = [u64::MAX; FEW];
+        few[..found].copy_from_slice(&scratch[..found]);
+        sort_few(&mut few);
+        top.iter_mut().zip(few).for_each(|(slot, key)| *slot = key as u32);
+    } else {
+        let mut keys = &mut scratch[..found];
+        if found > 4 * k + 16 {
+            keys.select_nth_unstable(k - 1);
+            keys = &mut keys[..k];
+        }
+        keys.sort_unstable();
+        top.iter_mut().zip(keys).for_each(|(slot, key)| *slot = *key as u32);
     }
     top[count..].fill(NONE);
     count
 }
 
-/// A number that at least k scores reach: the k-th largest of the column maxima.
+/// A number that at least k scores reach: the k-th largest of the column maxima, which is the smallest of those that fewer than
+/// k exceed.
 #[inline(always)]
 fn lower_bound(scores: &[f32], k: usize) -> f32 {
     let mut columns = [f32::NEG_INFINITY; COLUMNS];
@@ -65,14 +69,74 @@ fn lower_bound(scores: &[f32], k: usize) -> f32 {
     for (column, score) in columns.iter_mut().zip(rest) {
         *column = if *score > *column { *score } else { *column };
     }
-    let mut best = [f32::NEG_INFINITY; SMALL_K];
-    for mut value in columns {
-        for slot in &mut best {
-            let (high, low) = if value > *slot { (value, *slot) } else { (*slot, value) };
-            (*slot, value) = (high, low);
+    let mut exceed = [0i32; COLUMNS];
+    for other in columns {
+        for (exceed, column) in exceed.iter_mut().zip(&columns) {
+            *exceed += i32::from(other > *column);
         }
     }
-    best[k - 1]
+    let mut bound = [f32::INFINITY; COLUMNS];
+    for ((bound, column), exceed) in bound.iter_mut().zip(&columns).zip(&exceed) {
+        *bound = if *exceed < k as i32 { *column } else { f32::INFINITY };
+    }
+    let mut half = COLUMNS / 2;
+    while half > 0 {
+        for place in 0..half {
+            bound[place] = if bound[place + half] < bound[place] { bound[place + half] } else { bound[place] };
+        }
+        half /= 2;
+    }
+    bound[0]
+}
+
+/// Writes the keys of the entries that reach a bound, and says how many there are.
+#[inline(always)]
+fn keys_that_reach(bound: f32, ids: &[u32], scores: &[f32], keys: &mut [u64]) -> usize {
+    // 128 entries at a time in eight lanes, a bit for each entry of a lane: 16 bits, so that two lanes share a word of 32.
+    const AT_ONCE: usize = 128;
+    let mut count = 0;
+    for (ids, scores) in ids.chunks(AT_ONCE).zip(scores.chunks(AT_ONCE)) {
+        let mut lanes = [0u32; 8];
+        let (eights, rest) = scores.as_chunks::<8>();
+        let mut flag = 1;
+        for eight in eights {
+            for (lane, score) in lanes.iter_mut().zip(eight) {
+                *lane |= if *score >= bound { flag } else { 0 };
+            }
+            flag <<= 1;
+        }
+        for (lane, score) in lanes.iter_mut().zip(rest) {
+            *lane |= if *score >= bound { flag } else { 0 };
+        }
+        let shared: [u32; 4] = std::array::from_fn(|lane| lanes[lane] | lanes[lane + 4] << 16);
+        for (first, pair) in [(0, [shared[0], shared[1]]), (2, [shared[2], shared[3]])] {
+            let mut reach = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+            while reach != 0 {
+                let bit = reach.trailing_zeros() as usize;
+                let place = 8 * (bit & 15) + first + (bit >> 5) + 4 * (bit >> 4 & 1);
+                keys[count] = key(scores[place], ids[place]);
+                count += 1;
+                reach &= reach - 1;
+            }
+        }
+    }
+    count
+}
+
+/// Sorts eight numbers with the 19 exchanges of Batcher's network.
+#[inline(always)]
+pub(super) fn sort_few(keys: &mut [u64; FEW]) {
+    // Spelt out: as a loop over pairs it would not be unrolled.
+    macro_rules! exchange {
+        ($(($a:literal, $b:literal))*) => {
+            $((keys[$a], keys[$b]) = (keys[$a].min(keys[$b]), keys[$a].max(keys[$b]));)*
+        };
+    }
+    exchange!((0, 1)(2, 3)(4, 5)(6, 7));
+    exchange!((0, 2)(1, 3)(4, 6)(5, 7));
+    exchange!((1, 2)(5, 6)(0, 4)(3, 7));
+    exchange!((1, 5)(2, 6)(1, 4)(3, 6));
+    exchange!((2, 4)(3, 5)(3, 4));
 }
 
 #[cfg(test)]
@@ -94,6 +158,16 @@ mod tests {
             let count = top_k(&ids, &scores, &mut Vec::new(), &mut top);
             prop_assert_eq!(&top[..count], &expected[..]);
             prop_assert!(top[count..].iter().all(|label| *label == NONE));
+        }
+    }
+
+    #[test]
+    fn the_network_sorts_every_order() {
+        // By the 0-1 principle, a network that sorts all sequences of two values sorts everything.
+        for bits in 0..1u32 << FEW {
+            let mut keys: [u64; FEW] = std::array::from_fn(|place| u64::from(bits >> place & 1));
+            sort_few(&mut keys);
+            assert!(keys.is_sorted(), "{bits:b}");
         }
     }
 

@@ -40,9 +40,11 @@ pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
                 // Without a hit every estimate is exactly 0, however much the other terms would cancel.
                 continue;
             }
-            SetScratch::rank(&s.ranks[model], &s.members, &mut s.sets.ranks);
-            for (ki, k) in ks.iter().enumerate() {
-                let value = term.value(&s.sets.ranks, *k);
+            s.sets.ranks.clear();
+            s.sets.ranks.extend(s.group_hits[model].iter().map(|hit| hit.rank));
+            s.sets.out.resize(ks.len(), 0.0);
+            term.values(&s.sets.ranks, s.members.len(), ks, &mut s.sets.out);
+            for (ki, value) in s.sets.out.iter().copied().enumerate() {
                 let start = layout.model(group, model, place, ki);
                 sums[start + X * layout.width] += value;
                 sums[start + XX * layout.width] += value * value;
@@ -51,8 +53,8 @@ pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
             if !unbiased {
                 continue;
             }
+            SetScratch::rank(&s.ranks[model], &s.members, &mut s.sets.ranks);
             debug_assert!(s.sets.ranks.iter().any(|rank| *rank != UNRANKED));
-            s.sets.out.resize(ks.len(), 0.0);
             for (lane, kept) in plan.settings.lanes.iter().enumerate() {
                 if kept.origin.is_none() || kept.clip.is_some() {
                     continue;
@@ -88,4 +90,29 @@ pub(super) fn mask_covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, us
     s.sets.weigh(plan, &s.places, &s.members, lane);
     let SetScratch { work, q, ranks, others, .. } = &mut s.sets;
     x * y - function.unbiased_product(ranks, others, q, plan.settings.ks[ki], work)
+}
+
+/// An estimate of the mask covariance of the observed row terms of two models, from what each observed label adds; `p` are
+/// propensities. Too large rather than too small, for one model.
+pub(super) fn observed_covariance(
+    plan: &Plan<'_>,
+    s: &Scratch,
+    (term, ki): (usize, usize),
+    models: (usize, usize),
+    p: impl Fn(u32) -> f64,
+) -> f64 {
+    let Kind::Set { term: function, .. } = &plan.terms[term].kind else { return 0.0 };
+    let value = |model: usize, without: Option<u32>| {
+        let relevant = s.members.len() - usize::from(without.is_some());
+        if relevant == 0 {
+            return 0.0;
+        }
+        let kept = s.group_hits[model].iter().filter(|hit| Some(hit.at) != without);
+        let mut out = [0.0];
+        function.values(&kept.map(|hit| hit.rank).collect::<Vec<_>>(), relevant, &plan.settings.ks[ki..=ki], &mut out);
+        out[0]
+    };
+    let whole = (value(models.0, None), value(models.1, None));
+    let added = |at: u32| (whole.0 - value(models.0, Some(at)), whole.1 - value(models.1, Some(at)));
+    s.members.iter().map(|at| (added(*at), 1.0 - p(*at))).map(|((a, b), missing)| missing * a * b).sum()
 }

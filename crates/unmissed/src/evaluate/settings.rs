@@ -2,6 +2,7 @@
 //!
 //! Two tallies can be merged when their settings are the same; the finish needs nothing else but the tallies themselves.
 
+use super::conventions::{ABSENT_LABELS, Conventions};
 use super::findings::Finding;
 use super::interval::IntervalKind;
 use super::table::BLOCK;
@@ -105,6 +106,9 @@ pub(super) struct Settings {
     pub(super) controlled: Option<(u32, u32)>,
     pub(super) is_controlled: bool,
     pub(super) hajek: bool,
+    /// The sum of the given numbers of relevant labels, when they are given.
+    pub(super) relevant: Option<u64>,
+    pub(super) conventions: Conventions,
     pub(super) findings: Vec<Finding>,
     pub(super) notes: Vec<String>,
 }
@@ -112,6 +116,19 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn kmax(&self) -> usize {
         self.ks.last().copied().unwrap_or(1)
+    }
+
+    /// The lane of the propensities, when there is one set of them: only then is it clear how what is observed varies with what is
+    /// missing.
+    pub(super) fn only_lane(&self) -> Option<usize> {
+        let given = self.lanes_of(Estimator::Unbiased);
+        (given.len() == 1).then(|| given[0])
+    }
+
+    /// Whether labels are looked up that are predicted but nowhere positive: for the bias of clipping, and for the groups of
+    /// labels that are not absent.
+    pub(super) fn weighs_predicted(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.clip.is_some()) || (self.groups.len() > 1 && self.conventions.differs(&ABSENT_LABELS))
     }
 
     /// Lanes with that of the weights and padding.
@@ -132,6 +149,11 @@ impl Settings {
         self.lanes.iter().enumerate().filter_map(chosen).collect()
     }
 
+    /// How many lanes a metric needs, from the first: only one for what is observed.
+    pub(super) fn lanes_needed(&self, asked: usize) -> usize {
+        if self.asked[asked].estimators == [Estimator::Observed] { 1 } else { self.lanes.len() }
+    }
+
     /// Pairs of models that are compared.
     pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
         (0..self.models.len()).flat_map(|a| (a + 1..self.models.len()).map(move |b| (a, b))).collect()
@@ -146,6 +168,7 @@ impl Settings {
                     discounts: (0..self.kmax()).map(|rank| term.discount(rank)).collect(),
                     scales: self.ks.iter().map(|k| 1.0 / term.scale(*k)).collect(),
                     weighted: term.weighted(),
+                    by_relevant: term.by_relevant(),
                 },
                 Shape::Product => Kind::Product,
                 Shape::Set(term) => Kind::Set { term, unbiased: request.wants(Estimator::Unbiased) },
@@ -165,8 +188,8 @@ pub(super) struct Term {
 
 /// How its row terms are computed.
 pub(super) enum Kind {
-    /// Discounts by rank, and 1 / scale for each k.
-    Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool },
+    /// Discounts by rank, 1 / scale for each k, and whether rows are divided by their given number of relevant labels.
+    Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool },
     /// `1 - prod (1 - y)`: the complement, which is 0 for the many rows without hits.
     Product,
     /// Any function of the label set.

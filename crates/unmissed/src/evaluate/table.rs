@@ -15,11 +15,14 @@ pub(super) const NO_GROUP: u16 = u16::MAX;
 pub(super) struct Table {
     /// Lanes with padding; a multiple of [`BLOCK`].
     pub(super) width: usize,
-    /// The labels that the table has, ascending unless there is an index; all when `None`. Only labels that are positive somewhere are looked up, unless
-    /// clipping asks for predicted ones too.
+    /// The labels that the table has, ascending; `None` when places are labels or there is an index.
     pub(super) ids: Option<Vec<u32>>,
-    /// The place of each label; empty when it is searched for. Never compared or written.
+    /// The place of each label that is looked up; several labels may have the same. Only labels that are positive somewhere are,
+    /// unless clipping or shown pairs ask for others too. Empty when there is none. Never written.
     pub(super) index: Vec<u32>,
+    /// Whether inverse propensities, and their products with weights, descend from place to place in every lane: then the best
+    /// ranking of a row is in the order of places, whatever the propensity model. Never written.
+    pub(super) ordered: bool,
     /// Whether all labels have the inverse propensities of the one entry: there are neither propensities nor weights.
     pub(super) shared: bool,
     /// Where the first label's lanes are, so that each label's lie on as few cache lines as they can.
@@ -89,6 +92,7 @@ impl Table {
             width: self.width,
             ids: Some(labels.to_vec()),
             shared: self.shared,
+            ordered: false,
             index: Vec::new(),
             shift: 0,
             inverse: if self.shared { self.inverse.clone() } else { wide(&self.inverse[self.shift..]) },

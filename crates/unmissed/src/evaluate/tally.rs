@@ -83,10 +83,10 @@ impl Tally {
         Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, ..self })
     }
 
-    /// Labels that the finish looks up, ascending: the positive ones, and for the bias of clipping the predicted ones.
+    /// Labels that the finish looks up, ascending: the positive ones, and if need be the predicted ones.
     pub(super) fn weighed(&self) -> Vec<u32> {
         let mut labels = self.positives.ids.clone();
-        if self.settings.lanes.iter().any(|lane| lane.clip.is_some()) {
+        if self.settings.weighs_predicted() {
             self.labels.iter().for_each(|tally| labels.extend(&tally.ids));
         }
         labels.sort_unstable();

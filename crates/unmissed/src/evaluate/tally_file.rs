@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"unmissed";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl Tally {
     /// Writes the tally to a file.

@@ -4,7 +4,7 @@
 //! rate, under this name. Unbiased: `prod_{j in top k} (1 - y~_j / p_j)`. On a controlled set where r of m labels are shown
 //! without replacement, `sum_a (-1)^a C(h, a) (m)_a / (r)_a` with h shown hits and falling factorials `(x)_a`; it needs k <= r.
 //!
-//! Rows without labels count 1, as do rows without predictions; ties go to the smaller label; k may exceed the number of labels.
+//! Rows without labels count 1 (left out with `empty-rows=skip`), as do rows without predictions; ties go to the smaller label; k may exceed the number of labels.
 //!
 //! # Assumes
 //! Unbiased: labels of a row go missing independently of each other.

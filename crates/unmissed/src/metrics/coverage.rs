@@ -3,7 +3,8 @@
 //! `coverage@k = m^-1 #{j : some row has j relevant and in its top k}`. As observed it is a lower bound: a missing label can
 //! only add a hit. Unbiased, on request: `m^-1 sum_j [1 - (1 - q_j)^h_j]` with h_j observed hits.
 //!
-//! Divided by all m labels, whether they occur in the test rows or not (in a group: by the group's labels). Fewer than k
+//! Divided by all m labels, whether they occur in the test rows or not (in a group: by the group's labels); with the convention
+//! `coverage-of=present` by those that occur. Fewer than k
 //! predictions: nothing is predicted in the open slots; k may exceed the number of labels.
 //!
 //! # Assumes
@@ -60,5 +61,8 @@ impl LabelTerm for Coverage {
         for (out, q) in out.iter_mut().zip(inverse) {
             *out += if *q == 1.0 { 1.0 } else { 1.0 - (1.0 - q).powi(hits) };
         }
+    }
+    fn may_be_of_present(&self) -> bool {
+        true
     }
 }

@@ -67,6 +67,8 @@ pub enum Assumption {
     LabelWise,
     /// Label-wise, and divided by a best value that is computed from the same observed labels.
     LabelWiseRelative,
+    /// Label-wise, and the number of relevant labels of each row is given.
+    LabelWiseCounts,
     /// Labels of a row go missing independently of each other.
     Independent,
     /// Labels go missing independently across rows.
@@ -93,6 +95,9 @@ impl Assumption {
             Assumption::LabelWise => "label-wise propensities: unbiased if they are right",
             Assumption::LabelWiseRelative => {
                 "label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels"
+            }
+            Assumption::LabelWiseCounts => {
+                "label-wise propensities and the given numbers of relevant labels: unbiased if they are right"
             }
             Assumption::Independent => "right propensities, and labels of a row go missing independently of each other",
             Assumption::IndependentRows => "right propensities, and labels go missing independently across rows; high variance",

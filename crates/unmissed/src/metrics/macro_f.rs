@@ -3,7 +3,7 @@
 //! `macro-f@k = m^-1 sum_j (1 + b^2) TP_j / (b^2 P_j + Pred_j)`, where a label is predicted for a row when it is in the row's top
 //! k; `macro-f:beta=2` sets b (1 by default, larger values favour recall). Unbiased: `TP_j / p_j` and `P_j / p_j` for the sums.
 //!
-//! 0/0 = 0: a label that is neither present nor predicted counts 0. Fewer than k predictions: nothing is predicted in the open
+//! 0/0 = 0: a label that is neither present nor predicted counts 0 (1 with the convention `absent-labels=one`). Fewer than k predictions: nothing is predicted in the open
 //! slots; k may exceed the number of labels. In a group, the mean is over the group's labels.
 //!
 //! # Assumes
@@ -61,6 +61,9 @@ impl LabelTerm for MacroF {
         }
     }
     fn has_beta(&self) -> bool {
+        true
+    }
+    fn is_open_when_absent(&self) -> bool {
         true
     }
 }

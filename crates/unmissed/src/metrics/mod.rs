@@ -12,7 +12,8 @@
 //!
 //! # Conventions
 //! All metrics agree on these: ranks go by score, ties by the smaller label; a row with fewer than k predictions has misses in
-//! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean.
+//! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean. Where libraries differ
+//! and there is a choice, it is a switch: see [`CONVENTIONS`](crate::evaluate::CONVENTIONS).
 
 mod abandonment;
 mod coverage;
@@ -23,6 +24,7 @@ mod ndcg;
 mod ndcg_min;
 mod precision;
 mod recall;
+mod recall_known;
 mod weighted_precision;
 pub mod weights;
 
@@ -39,6 +41,7 @@ pub static METRICS: &[&dyn Metric] = &[
     &ndcg::Ndcg,
     &ndcg_min::NdcgMin,
     &recall::Recall,
+    &recall_known::RecallKnown,
     &weighted_precision::WeightedPrecision,
     &macro_f::MacroF,
     &abandonment::Abandonment,
@@ -88,15 +91,21 @@ pub trait SumTerm: Sync {
     fn weighted(&self) -> bool {
         false
     }
+    /// Whether the sum is divided by the row's number of relevant labels too, which has to be given.
+    fn by_relevant(&self) -> bool {
+        false
+    }
 }
 
 /// The rank of a label that is not in the top list.
 pub const UNRANKED: u32 = u32::MAX;
 
-/// A function of a row's set of relevant labels. `ranks` has the rank of each relevant label, or [`UNRANKED`].
+/// A function of a row's set of relevant labels; 0 for a row without any. `ranks` has the rank of each relevant label, or
+/// [`UNRANKED`].
 pub trait SetTerm: Sync {
-    /// The value when all relevant labels are known.
-    fn value(&self, ranks: &[u32], k: usize) -> f64;
+    /// The values at each k when all `relevant` labels of the row are known: at least one, of which `hits` are the ranks of those
+    /// in the top list, ascending.
+    fn values(&self, hits: &[u32], relevant: usize, ks: &[usize], out: &mut [f64]);
     /// Unbiased estimates at each k under independent missingness, with the inverse propensity of each observed label. False
     /// when numbers of this size would cancel to nothing meaningful; `out` is then void.
     fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], work: &mut Work, out: &mut [f64]) -> bool;
@@ -125,6 +134,14 @@ pub trait LabelTerm: Sync {
     fn has_beta(&self) -> bool {
         false
     }
+    /// Whether it is 0/0 for a label that is neither present nor predicted.
+    fn is_open_when_absent(&self) -> bool {
+        false
+    }
+    /// Whether it may be taken as a share of the labels that are present.
+    fn may_be_of_present(&self) -> bool {
+        false
+    }
 }
 
 /// The metric called `name`, or an error that suggests near names.
@@ -137,6 +154,15 @@ pub trait LabelTerm: Sync {
 /// ```
 pub fn find(name: &str) -> Result<&'static dyn Metric> {
     spec::find(METRICS, "metric", name)
+}
+
+/// The sum of the first discounts of DCG.
+pub(crate) fn log_discounts(count: usize) -> f64 {
+    static FIRST: LazyLock<[f64; 64]> = LazyLock::new(|| std::array::from_fn(computed));
+    fn computed(count: usize) -> f64 {
+        (0..count).map(log_discount).sum()
+    }
+    FIRST.get(count).copied().unwrap_or_else(|| computed(count))
 }
 
 /// `1 / log2(rank + 2)`, ranks from 0: the discount of DCG.

@@ -3,7 +3,7 @@
 //! `ndcg@k = sum_{r <= k} y_{j(r)} / log2(r + 1) / sum_{r <= k} 1 / log2(r + 1)`, mean over rows. The denominator is that of the
 //! paper, the same for every row, so the metric is a sum over labels; for the ideal of each row's own labels see `ndcg-min`.
 //!
-//! Rows without labels count 0; fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
+//! Rows without labels count 0 (left out with `empty-rows=skip`); fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
 //! the number of labels. A row with fewer than k labels cannot reach 1.
 //!
 //! # Assumes
@@ -23,7 +23,7 @@
 //! ```
 
 use super::estimator::OF_SUMS;
-use super::{Metric, Offer, Shape, SumTerm, log_discount};
+use super::{Metric, Offer, Shape, SumTerm, log_discount, log_discounts};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -52,6 +52,6 @@ impl SumTerm for Ndcg {
         log_discount(rank)
     }
     fn scale(&self, k: usize) -> f64 {
-        (0..k).map(log_discount).sum()
+        log_discounts(k)
     }
 }

@@ -5,7 +5,7 @@
 //! `prod_{i in S \ j} (1 - q_i + q_i x)` and I the sums of discounts. A row with `prod (|1 - q_i| + q_i) > 1e8` makes the
 //! estimate null (U009): its digits would be rounding.
 //!
-//! Rows without labels count 0; fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
+//! Rows without labels count 0 (left out with `empty-rows=skip`); fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
 //! the number of labels.
 //!
 //! # Assumes
@@ -26,7 +26,7 @@
 //! ```
 
 use super::independent::{LIMIT, sizes};
-use super::{Assumption, Estimator, Metric, Offer, SetTerm, Shape, Work, log_discount};
+use super::{Assumption, Estimator, Metric, Offer, SetTerm, Shape, Work, log_discount, log_discounts};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -60,7 +60,7 @@ fn gain(rank: u32, k: usize) -> f64 {
 }
 
 fn ideal(size: usize, k: usize) -> f64 {
-    (0..size.min(k)).map(log_discount).sum()
+    log_discounts(size.min(k))
 }
 
 /// `E[1 / I(min(k, |A| + given))^power]` over the signed distribution of the set A, drawn with `q`.
@@ -70,11 +70,15 @@ fn inverse_ideal(q: impl Iterator<Item = f64>, given: usize, k: usize, power: i3
 }
 
 impl SetTerm for NdcgMin {
-    fn value(&self, ranks: &[u32], k: usize) -> f64 {
-        if ranks.is_empty() {
-            return 0.0;
+    fn values(&self, hits: &[u32], relevant: usize, ks: &[usize], out: &mut [f64]) {
+        let (mut found, mut total) = (0, 0.0);
+        for (k, out) in ks.iter().zip(out) {
+            while let Some(rank) = hits.get(found).filter(|rank| (**rank as usize) < *k) {
+                total += log_discount(*rank as usize);
+                found += 1;
+            }
+            *out = total / ideal(relevant, *k);
         }
-        ranks.iter().map(|rank| gain(*rank, k)).sum::<f64>() / ideal(ranks.len(), k)
     }
 
     fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], _work: &mut Work, out: &mut [f64]) -> bool {

@@ -3,7 +3,7 @@
 //! `precision@k = k^-1 sum_{j in top k} y_j`, mean over rows. Unbiased: `y~_j / p_j` for `y_j`; normalized: that sum over all
 //! rows, divided by the largest that any ranking could have had (the PSP@k of the literature).
 //!
-//! Rows without labels count 0; fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
+//! Rows without labels count 0 (left out with `empty-rows=skip`); fewer than k predictions: the open slots are misses; ties go to the smaller label; k may exceed
 //! the number of labels. Normalized 0/0 is null.
 //!
 //! # Assumes

@@ -5,7 +5,7 @@
 //! ceil(|S|/2) nodes, which is exact. A row with `prod max(1, |1 - q_i|) > 1e8` makes the estimate null (U009): its digits
 //! would be rounding.
 //!
-//! Rows without labels count 0 and stay in the mean (peers disagree, one of them with itself); ties go to the smaller label;
+//! Rows without labels count 0 (left out with `empty-rows=skip`) and stay in the mean (peers disagree, one of them with itself); ties go to the smaller label;
 //! k may exceed the number of labels.
 //!
 //! # Assumes
@@ -61,11 +61,14 @@ fn in_top(rank: u32, k: usize) -> bool {
 }
 
 impl SetTerm for Recall {
-    fn value(&self, ranks: &[u32], k: usize) -> f64 {
-        if ranks.is_empty() {
-            return 0.0;
+    fn values(&self, hits: &[u32], relevant: usize, ks: &[usize], out: &mut [f64]) {
+        let mut found = 0;
+        for (k, out) in ks.iter().zip(out) {
+            while hits.get(found).is_some_and(|rank| in_top(*rank, *k)) {
+                found += 1;
+            }
+            *out = found as f64 / relevant as f64;
         }
-        ranks.iter().filter(|rank| in_top(**rank, k)).count() as f64 / ranks.len() as f64
     }
 
     fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], work: &mut Work, out: &mut [f64]) -> bool {

@@ -4,7 +4,7 @@
 //! frequencies (see [`weights`](super::weights)). Weights say what matters, propensities what is missing: they are two things,
 //! and the unbiased estimate uses both, `w_j y~_j / p_j`.
 //!
-//! Conventions are those of `precision`. The range ends at the largest weight.
+//! Conventions are those of `precision`, `empty-rows=skip` included. The range ends at the largest weight.
 //!
 //! # Assumes
 //! Unbiased: right label-wise propensities, nothing more.

@@ -47,6 +47,11 @@ pub fn read_column(path: impl AsRef<Path>, name: &str, labels: Option<u64>) -> R
 
 /// Reads a csv `label,NAME` of texts: line, label and text of each. Labels lie below `labels` and stand once.
 pub fn read_cells(path: impl AsRef<Path>, name: &str, labels: u64) -> Result<Vec<(u64, u32, String)>> {
+    read_cells_by(path, "label", name, labels)
+}
+
+/// Reads a csv `KEY,NAME` of texts: line, key (such as a row) and text of each. Keys are whole numbers below `below` and stand once.
+pub fn read_cells_by(path: impl AsRef<Path>, key: &str, name: &str, below: u64) -> Result<Vec<(u64, u32, String)>> {
     let path = path.as_ref();
     let bytes = data::Source::open(path, true)?.into_bytes()?;
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(bytes.as_ref());
@@ -54,22 +59,25 @@ pub fn read_cells(path: impl AsRef<Path>, name: &str, labels: u64) -> Result<Vec
     let header = reader.headers().map_err(broken)?.clone();
     let column = |wanted: &str| {
         header.iter().position(|field| field == wanted).ok_or_else(|| {
-            Error::format(format!("no column '{wanted}'")).expected(format!("a header 'label,{name}'")).at(1).in_file(path)
+            Error::format(format!("no column '{wanted}'")).expected(format!("a header '{key},{name}'")).at(1).in_file(path)
         })
     };
-    let (label, value) = (column("label")?, column(name)?);
+    let (place, value) = (column(key)?, column(name)?);
     let mut seen = std::collections::HashSet::new();
     let mut cells = Vec::new();
     for record in reader.records() {
         let record = record.map_err(broken)?;
         let line = record.position().map_or(0, csv::Position::line);
-        let text = record.get(label).unwrap_or("");
-        let id = text.parse::<u32>().ok().filter(|id| u64::from(*id) < labels).ok_or_else(|| {
-            let expected = format!("a whole number below {labels}");
-            Error::format("cannot read a label").expected(expected).found(shown(text.as_bytes())).at(line).in_file(path)
+        let text = record.get(place).unwrap_or("");
+        let id = text.parse::<u32>().ok().filter(|id| u64::from(*id) < below).ok_or_else(|| {
+            let expected = format!("a whole number below {below}");
+            Error::format(format!("cannot read a {key}")).expected(expected).found(shown(text.as_bytes())).at(line).in_file(path)
         })?;
         if !seen.insert(id) {
-            return Err(Error::format(format!("label {id} stands twice")).expected("each label once").at(line).in_file(path));
+            return Err(Error::format(format!("{key} {id} stands twice"))
+                .expected(format!("each {key} once"))
+                .at(line)
+                .in_file(path));
         }
         cells.push((line, id, record.get(value).unwrap_or("").to_owned()));
     }

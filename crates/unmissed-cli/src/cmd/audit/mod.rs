@@ -11,7 +11,7 @@ use unmissed::evaluate::{CHECKS, Finding};
 use unmissed::propensity::estimators::Rates;
 use unmissed::propensity::models::{self, Parsed};
 use unmissed::report::audit::provenance::{InputFile, shell};
-use unmissed::report::audit::{Audit, AuditResult};
+use unmissed::report::audit::{Audit, AuditResult, demo};
 use unmissed::report::{figures, page};
 use unmissed::{Error, Result, spec};
 
@@ -22,16 +22,21 @@ use unmissed::{Error, Result, spec};
 when one of the findings is raised; 'unmissed list checks' explains the codes.
 
 Examples:
+  unmissed audit --demo
   unmissed audit --train train.txt --test test.txt --predictions A=p.txt --predictions B=q.txt -o report.html
   unmissed audit --train train.txt --test test.txt --predictions p.txt --later train_late.txt --k 1,3
   unmissed audit --train train.txt --test test.txt --predictions p.txt --controlled controlled.txt --rate 4/12
   unmissed audit --test test.txt --predictions p.txt --format json")]
 pub(crate) struct Args {
+    /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
+    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "truth", "k", "groups",
+        "weights", "level", "bootstrap", "name"])]
+    demo: bool,
     /// Test labels
-    #[arg(long, value_name = "DATA", required = true)]
+    #[arg(long, value_name = "DATA", required_unless_present = "demo")]
     test: Option<PathBuf>,
     /// Predictions for the rows of the test labels, in the same order; may be repeated
-    #[arg(long, value_name = "[NAME=]FILE", required = true)]
+    #[arg(long, value_name = "[NAME=]FILE", required_unless_present = "demo")]
     predictions: Vec<Model>,
     /// Training labels: what propensity models, groups and evidence are compared with
     #[arg(long, value_name = "DATA")]
@@ -69,7 +74,7 @@ pub(crate) struct Args {
     /// What the data are called; known names decide about jpv's constants [default: from the files]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Write the page into this .html file
+    /// Write the page into this .html file [default: none; unmissed-demo.html with --demo]
     #[arg(long, short, value_name = "PAGE")]
     output: Option<PathBuf>,
     /// Write each figure as .svg and .png into this folder
@@ -86,11 +91,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let codes = codes(&args.fail_on)?;
-    if let Some(path) = &args.output {
+    let output = args.output.clone().or(args.demo.then(|| PathBuf::from("unmissed-demo.html")));
+    if let Some(path) = &output {
         check_page(path)?;
     }
-    let result = audit(args, app)?;
-    if let Some(path) = &args.output {
+    let result =
+        if args.demo { demo::run(demo::Sizes::default(), args.seed.seed, &command(), app.progress())? } else { audit(args, app)? };
+    if let Some(path) = &output {
         page::write(&result, path)?;
         app.note(&format!("wrote {}", path.display()));
     }
@@ -99,7 +106,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
             app.note(&format!("wrote {}", file.display()));
         }
     }
-    app.emit(&present::document(&result, app.format() == "json", args.output.as_deref())?)?;
+    app.emit(&present::document(&result, app.format() == "json", output.as_deref())?)?;
     gate(&result.findings, &codes)
 }
 

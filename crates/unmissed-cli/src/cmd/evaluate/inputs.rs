@@ -135,3 +135,21 @@ pub(in crate::cmd) fn rate(text: &str, labels: usize) -> Result<Rate> {
             .found(format!("'{text}'"))),
     }
 }
+
+/// How many relevant labels each row has.
+pub(super) fn label_counts(path: &Path, rows: usize) -> Result<Vec<u32>> {
+    let mut counts = vec![None; rows];
+    for (line, row, cell) in table_file::read_cells_by(path, "row", "count", rows as u64)? {
+        counts[row as usize] = Some(cell.parse::<u32>().map_err(|_| {
+            Error::format(format!("cannot read the label count of row {row}"))
+                .expected("a whole number")
+                .found(format!("'{cell}'"))
+                .at(line)
+                .in_file(path)
+        })?);
+    }
+    match counts.iter().position(Option::is_none) {
+        Some(row) => Err(Error::format(format!("row {row} has no label count")).expected("a count for every row").in_file(path)),
+        None => Ok(counts.into_iter().flatten().collect()),
+    }
+}

@@ -9,7 +9,7 @@ use inputs::Model;
 use std::path::PathBuf;
 use unmissed::data::{Csr, LabelStats};
 use unmissed::evaluate::compat::{self, Library};
-use unmissed::evaluate::{Evaluation, IntervalKind, Tally};
+use unmissed::evaluate::{Conventions, Evaluation, IntervalKind, Tally};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::{Propensities, models};
 
@@ -60,6 +60,12 @@ pub(crate) struct Args {
     /// The pairs that were shown, relevant or not (for the self-normalised estimate)
     #[arg(long, value_name = "DATA", requires = "rate")]
     shown: Option<PathBuf>,
+    /// How many relevant labels each row has, observed or not: a csv 'row,count' (for recall-known)
+    #[arg(long, value_name = "CSV")]
+    label_counts: Option<PathBuf>,
+    /// Other choices where libraries differ: empty-rows=skip, absent-labels=one, coverage-of=present; separated by commas
+    #[arg(long, value_name = "NAME=CHOICE")]
+    convention: Option<String>,
     /// Also estimates with inverse propensities cut at TAU, and how biased they can be
     #[arg(long, value_name = "TAU")]
     clip: Option<f64>,
@@ -79,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     tally: Option<PathBuf>,
     /// The numbers of another library, under its names: pyxclib or napkinxc
-    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["tally", "groups", "rate", "clip"])]
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["tally", "groups", "rate", "clip", "convention", "label_counts"])]
     compat: Option<String>,
     #[command(flatten)]
     reading: Reading,
@@ -92,6 +98,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let parsed = args.propensity.iter().map(|text| models::parse(text)).collect::<unmissed::Result<Vec<_>>>()?;
     let estimators = args.estimators.iter().map(|name| Estimator::of_name(name)).collect::<unmissed::Result<Vec<_>>>()?;
     let interval: IntervalKind = args.interval.parse()?;
+    let conventions: Conventions = args.convention.as_deref().map(str::parse).transpose()?.unwrap_or_default();
     let shard = args.shard.as_deref().map(inputs::shard).transpose()?;
     inputs::check_names(&args.predictions)?;
 
@@ -129,6 +136,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .ks(&args.k)?
         .level(args.level)?
         .interval(interval)
+        .conventions(conventions)
         .bootstrap(args.bootstrap, args.seed.seed)
         .progress(app.progress());
     evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
@@ -146,6 +154,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     if let Some(how) = &args.weights {
         evaluation = evaluation.weights(how.clone(), inputs::weights(how, stats.as_ref(), truth.cols())?)?;
+    }
+    if let Some(path) = &args.label_counts {
+        let counts = inputs::label_counts(path, truth.rows())?;
+        evaluation = evaluation.label_counts(counts).map_err(|error| error.in_file(path))?;
     }
     if let Some(tau) = args.clip {
         evaluation = evaluation.clip(tau)?;

@@ -17,6 +17,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
+pub mod demo;
 pub mod flips;
 mod lanes;
 pub mod needs;
