@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+mod audit;
 mod choices;
 mod errors;
 mod estimate;
@@ -19,6 +20,8 @@ mod run;
 /// The native part of `unmissed`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::audit::audit;
     #[pymodule_export]
     use crate::errors::FormatError;
     #[pymodule_export]

@@ -4,15 +4,15 @@ use crate::choices::Weights;
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
-use crate::propensities::Given;
+use crate::propensities::{Given, arrays};
 use crate::run::{How, run};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use unmissed::data::{Dataset, Features, LabelStats, Source};
 use unmissed::predict::{About, Model, Normalize, PredictOptions, file};
-use unmissed::train::{Adam, Newton, Solver, Trainer};
+use unmissed::train::{Adam, Grid, Joint, Newton, ROUNDS, Recipe, Search, Solver, Trainer};
 use unmissed::{Error, Result};
 
 /// One linear scorer for each label, and how it came to be.
@@ -29,71 +29,105 @@ pub(crate) struct Settings<'py> {
     loss: String,
     propensities: Option<Given<'py>>,
     solver: String,
-    tolerance: f64,
-    steps: usize,
-    learning_rate: f64,
-    batch_size: usize,
-    epochs: usize,
-    decay: f64,
+    tolerance: Option<f64>,
+    steps: Option<usize>,
+    learning_rate: Option<f64>,
+    batch_size: Option<usize>,
+    epochs: Option<usize>,
+    decay: Option<f64>,
     clip: Option<f64>,
     weights: Option<Weights<'py>>,
     normalize: bool,
+    tune: bool,
+    grid: String,
+    criterion: Option<String>,
+    holdout: f64,
+    joint: Option<String>,
     seed: u64,
 }
 
 impl Settings<'_> {
-    fn solver(&self) -> Result<Solver> {
-        // Newton's method is the better one wherever there is an optimum to go to.
-        let convex = unmissed::losses::find(&self.loss)?.nature().convex;
-        let name = match self.solver.as_str() {
-            "auto" if convex && self.decay > 0.0 => "newton",
-            "auto" => "adam",
-            name => name,
-        };
-        match name {
-            "newton" => Ok(Solver::Newton(Newton { tolerance: self.tolerance, steps: self.steps })),
-            "adam" => Ok(Solver::Adam(Adam { rate: self.learning_rate, batch: self.batch_size, epochs: self.epochs })),
-            other => Err(unmissed::spec::unknown("solver", other, &["auto", "newton", "adam"])),
+    fn joint(&self) -> Result<Joint> {
+        match self.joint.as_deref() {
+            None => Ok(Joint::No),
+            Some("plugin") => Ok(Joint::Plugin),
+            Some("alternating") => Ok(Joint::Alternating { rounds: ROUNDS }),
+            Some(other) => Err(unmissed::spec::unknown("joint learning", other, &["plugin", "alternating"])),
         }
     }
 
-    /// What a model's file says about its training.
-    fn as_json(&self, solver: Solver) -> serde_json::Value {
-        let solver = match solver {
-            Solver::Adam(Adam { rate, batch, epochs }) => {
-                serde_json::json!({ "name": "adam", "rate": rate, "batch": batch, "epochs": epochs })
-            }
-            Solver::Newton(Newton { tolerance, steps }) => {
-                serde_json::json!({ "name": "newton", "tolerance": tolerance, "steps": steps })
-            }
+    /// The usual solver of the loss unless one is named, with the usual settings unless they are given.
+    fn trainer(&self) -> Result<Trainer<'static>> {
+        let trainer = Trainer::new(&self.loss)?;
+        let adam = Adam::default();
+        let adam = Adam {
+            rate: self.learning_rate.unwrap_or(adam.rate),
+            batch: self.batch_size.unwrap_or(adam.batch),
+            epochs: self.epochs.unwrap_or(adam.epochs),
         };
-        serde_json::json!({ "solver": solver, "decay": self.decay, "clip": self.clip })
+        let newton = Newton::default();
+        let newton = Newton { tolerance: self.tolerance.unwrap_or(newton.tolerance), steps: self.steps.unwrap_or(newton.steps) };
+        let solver = match (self.solver.as_str(), Solver::usual(trainer.loss().nature())) {
+            ("auto", _) if self.joint()? == Joint::Plugin => Solver::Adam(adam),
+            ("auto", Solver::Newton(_)) if self.decay != Some(0.0) => Solver::Newton(newton),
+            ("newton", _) => Solver::Newton(newton),
+            ("auto" | "adam", _) => Solver::Adam(adam),
+            (other, _) => return Err(unmissed::spec::unknown("solver", other, &["auto", "newton", "adam"])),
+        };
+        let normalize = if self.normalize { Normalize::L2 } else { Normalize::None };
+        let decay = self.decay.unwrap_or(solver.usual_decay());
+        Ok(trainer.solver(solver)?.decay(decay)?.clip(self.clip)?.normalize(normalize).seed(self.seed))
+    }
+
+    /// What is looked for on held-out rows: settings, or the best epoch of Adam.
+    fn search(&self, trainer: &Trainer<'_>) -> Result<Option<Search<'static>>> {
+        let solver = trainer.chosen_solver();
+        if !self.tune && (solver.adam().is_none() || self.holdout == 0.0) {
+            return Ok(None);
+        }
+        let mut search = Search::default();
+        if self.tune {
+            let mut grid = Grid::named(&self.grid, solver)?;
+            if let Some(rate) = self.learning_rate {
+                grid.rates = vec![rate];
+            }
+            if let Some(decay) = self.decay {
+                grid.decays = vec![decay];
+            }
+            search = Search::new(grid);
+        }
+        if let Some(criterion) = &self.criterion {
+            search = search.criterion(criterion.parse()?);
+        }
+        search.holdout(self.holdout).map(Some)
     }
 }
 
-/// Trains a model.
+/// Trains a model; also gives the propensities that were learned, when they were.
 #[pyfunction]
-pub(crate) fn train(py: Python<'_>, rows: Rows<'_>, labels: Sparse<'_>, settings: Settings<'_>, how: How) -> PyResult<Linear> {
+pub(crate) fn train<'py>(
+    py: Python<'py>,
+    rows: Rows<'_>,
+    labels: Sparse<'_>,
+    settings: Settings<'_>,
+    how: How,
+) -> PyResult<(Linear, Option<Bound<'py, PyDict>>)> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
     let propensities = settings.propensities.as_ref().map(|given| given.propensities()).transpose()?;
     let propensities = propensities.transpose().map_err(exception)?;
     let gains = settings.weights.as_ref().map(Weights::gains).transpose()?;
-    let solver = settings.solver().map_err(exception)?;
-    let mut about = About::new(settings.loss.clone(), settings.seed);
-    about.propensity = propensities.as_ref().map(|p| p.origin().to_owned());
-    about.settings = settings.as_json(solver);
-    let Settings { loss, decay, clip, normalize, seed, .. } = settings;
-    run(py, &how, |watch| {
+    let trainer = settings.trainer().map_err(exception)?;
+    let search = settings.search(&trainer).map_err(exception)?;
+    let joint = settings.joint().map_err(exception)?;
+    let (model, trained) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
         let stats = LabelStats::of(data.labels());
         let weights = gains.map(|gains| gains.of(Some(&stats))).transpose()?.map(|(_, weights)| weights);
-        let trainer = Trainer::new(&loss)?.solver(solver)?.decay(decay)?.clip(clip)?.seed(seed).progress(watch);
-        let trainer = trainer.weights(weights.as_deref()).propensities(propensities.as_ref());
-        let model = trainer.normalize(if normalize { Normalize::L2 } else { Normalize::None }).fit(&data)?;
-        about.rows = Some(stats.rows());
-        about.label_counts = Some(stats.dense_counts()?);
-        Ok(Linear { model, about })
-    })
+        let trainer = trainer.weights(weights.as_deref())?.propensities(propensities.as_ref()).progress(watch);
+        Recipe::new(trainer).search(search).joint(joint)?.train(&data)
+    })?;
+    let learned = trained.learned.as_ref().map(|learned| arrays(py, learned)).transpose()?;
+    Ok((Linear { model, about: trained.about }, learned))
 }
 
 /// Reads a model's file.

@@ -61,7 +61,7 @@ def test_the_optimum_is_that_of_scikit_learn(balls):
 def test_all_losses_train(balls):
     for loss, _ in _core.registry("losses"):
         # Those that are not convex go by Adam.
-        fitted = um.OneVsRest(loss, "power:gamma=0.1", decay=1e-3, learning_rate=0.05, epochs=60, random_state=1).fit(balls.train)
+        fitted = um.OneVsRest(loss, "power:gamma=0.1", decay=1e-3, learning_rate=0.05, epochs=60, holdout=0, random_state=1).fit(balls.train)
         assert um.precision(balls.test, fitted.decision_function(balls.test.X), k=1) > 0.3, loss
 
 
@@ -113,9 +113,36 @@ def test_missing_labels_are_corrected_for():
     assert corrected.propensities_ is p
 
 
+def test_tuning(balls):
+    tuned = um.OneVsRest("logistic", None, tune=True, random_state=1).fit(balls.train)
+    chosen = [trial for trial in tuned.tuning_ if trial["chosen"]]
+    assert len(tuned.tuning_) > 2 and len(chosen) == 1
+    assert chosen[0]["loss"] == min(trial["loss"] for trial in tuned.tuning_)
+    by_metric = um.OneVsRest("logistic", None, solver="adam", epochs=3, learning_rate=0.05, criterion="precision@1").fit(balls.train)
+    assert [trial["epoch"] for trial in by_metric.tuning_] == [1, 2, 3] and all(trial["metric"] >= 0 for trial in by_metric.tuning_)
+    assert um.OneVsRest("logistic", None, solver="adam", epochs=2, holdout=0).fit(balls.train).tuning_ is None
+    with pytest.raises(ValueError, match="criterion"):
+        um.OneVsRest("logistic", None, tune=True, criterion="best").fit(balls.train)
+
+
+@pytest.mark.parametrize("joint", ["plugin", "alternating"])
+def test_joint_learning(balls, joint, tmp_path):
+    model = um.OneVsRest(propensity=None, joint=joint, epochs=3, holdout=0, decay=1e-3).fit(balls.train)
+    p = model.propensities_
+    assert p.origin == f"joint:{joint}" and ((p.values > 0) & (p.values <= 1)).all() and len(p) == 30
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.propensities_.values, p.values)
+    assert np.isfinite(model.decision_function(balls.test)).all()
+
+
+def test_joint_learning_by_other_names_is_refused(balls):
+    with pytest.raises(ValueError, match="did you mean 'plugin'"):
+        um.OneVsRest(joint="plug-in").fit(balls.train)
+
+
 def test_seeds_and_threads(balls):
     def weights(**options):
-        return um.OneVsRest("logistic", None, solver="adam", epochs=2, **options).fit(balls.train).coef_
+        return um.OneVsRest("logistic", None, solver="adam", epochs=2, holdout=0, **options).fit(balls.train).coef_
 
     assert np.array_equal(weights(random_state=1, threads=1), weights(random_state=1, threads=3))
     assert not np.array_equal(weights(random_state=1), weights(random_state=2))
@@ -164,8 +191,13 @@ def test_pickles_clones_and_files(balls, model, tmp_path):
 def test_models_of_the_command_line_are_ours(balls, model, tmp_path):
     if not CLI.exists() or subprocess.run([CLI, "predict", "--help"], capture_output=True).returncode != 0:
         pytest.skip(f"{CLI} with predict is not built")
-    model.save(tmp_path / "model.safetensors")
+    um.write(tmp_path / "train.txt", balls.train)
     um.write(tmp_path / "test.txt", balls.test)
+    command = [CLI, "train", tmp_path / "train.txt", "-o", tmp_path / "theirs.safetensors", "--normalize", "none"]
+    subprocess.run(command, check=True, capture_output=True)
+    loaded = um.OneVsRest.load(tmp_path / "theirs.safetensors")
+    assert loaded.decision_function(balls.test.X) == pytest.approx(model.decision_function(balls.test.X), abs=1e-4)
+    model.save(tmp_path / "model.safetensors")
     command = [CLI, "predict", tmp_path / "model.safetensors", tmp_path / "test.txt", "-k", "4", "-o", tmp_path / "p.txt"]
     subprocess.run(command, check=True, capture_output=True)
     theirs, ours = um.read(tmp_path / "p.txt").scores, model.predict_top_k(balls.test, k=4)

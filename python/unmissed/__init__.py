@@ -6,7 +6,7 @@
 0.5
 
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
-number. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant label is to be observed. `OneVsRest`
+number, and `audit` puts everything together. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant label is to be observed. `OneVsRest`
 trains models, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `compat` has the functions
 of other libraries.
 
@@ -24,6 +24,8 @@ from ._core import FormatError
 if TYPE_CHECKING:
     from . import compat as compat
     from . import datasets as datasets
+    from ._audit import Audit as Audit
+    from ._audit import audit as audit
     from ._data import Data as Data
     from ._data import read as read
     from ._data import write as write
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 #: Where names live.
 _HOME = {
+    "_audit": ["Audit", "audit"],
     "_data": ["Data", "read", "write"],
     "_evaluate": ["evaluate"],
     "_inputs": ["TopK"],

@@ -10,7 +10,7 @@ import numpy as np
 from . import _core, _inputs
 from ._data import Data, Path, to_csr
 from ._inputs import Array, Matrix
-from ._propensity import Propensities, as_propensities, propensities_of_counts
+from ._propensity import Propensities, as_propensities, of_arrays, propensities_of_counts
 from ._work import working
 
 try:
@@ -34,27 +34,39 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``"squared-hinge"``, ``"unbiased-squared-hinge"``, ``"bounded-squared-hinge"``.
     propensity : str, Propensities, array-like or None, default "jpv"
         The propensities of labels: a model in their training counts, or values. None: nothing is missing.
+    tune : bool, default False
+        Whether to try several settings on held-out rows and train on all rows with the best.
+    joint : {None, "plugin", "alternating"}, default None
+        How propensities are learned from the observed labels: not at all, along with the weights by the likelihood of both (the loss
+        is then ``"plugin-logistic"``), or in turns with them on two halves of the rows. `propensity` is where they start.
     solver : {"auto", "newton", "adam"}, default "auto"
         Newton's method goes to the optimum of a convex loss; Adam takes small steps by any. ``"auto"`` is Newton's method where it
         works.
-    decay : float, default 1e-4
-        How strongly weights are drawn to zero.
+    decay : float, optional
+        How strongly weights are drawn to zero; 1e-4 for Newton's method and 0 for Adam unless given.
     clip : float, optional
         Inverse propensities above this count as this: less variance, some bias.
     weights : str or array-like, optional
         A factor of the loss for each label, or ``"uniform"``, ``"inverse"``, ``"log"``, ``"effective"`` from training counts.
     normalize : bool, default True
         Whether rows are divided by their Euclidean norm.
-    tolerance : float, default 0.01
+    tolerance : float, optional
         Newton's method: how far the gradient has to shrink.
-    max_steps : int, default 50
+    max_steps : int, optional
         Newton's method: the most steps.
-    learning_rate : float, default 0.01
+    learning_rate : float, optional
         Adam: the learning rate.
-    batch_size : int, default 512
+    batch_size : int, optional
         Adam: rows of a batch.
-    epochs : int, default 10
-        Adam: times that all rows are seen.
+    epochs : int, optional
+        Adam: times that all rows are seen, at most.
+    grid : str, default "default"
+        The settings to try: ``"default"``, or ``"paper"`` for Adam. A decay or learning rate that is given stays as it is.
+    criterion : str, optional
+        What decides on held-out rows: ``"loss"`` unless given, or a metric as in ``"precision@1:unbiased"``.
+    holdout : float, default 0.1
+        The share of rows that are held out to find settings and, for Adam, the best number of epochs. 0: Adam runs through all
+        epochs.
     random_state : int, RandomState or None, default 0
         Seed of whatever is random. The same int gives the same model, on any number of threads.
     threads : int, optional
@@ -71,7 +83,9 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     intercept_ : numpy.ndarray of shape (n_labels,)
         What is added to each score.
     propensities_ : Propensities or None
-        What the model was trained with.
+        What the model was trained with, or what it learned.
+    tuning_ : list of dict or None
+        All settings that were tried, with their losses and metrics.
     label_counts_ : numpy.ndarray of shape (n_labels,)
         Training positives of each label.
     n_rows_ : int
@@ -95,22 +109,29 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         loss: str = "unbiased-logistic",
         propensity: Any = "jpv",
         *,
+        tune: bool = False,
+        joint: str | None = None,
         solver: str = "auto",
-        decay: float = 1e-4,
+        decay: float | None = None,
         clip: float | None = None,
         weights: Any = None,
         normalize: bool = True,
-        tolerance: float = 0.01,
-        max_steps: int = 50,
-        learning_rate: float = 0.01,
-        batch_size: int = 512,
-        epochs: int = 10,
+        tolerance: float | None = None,
+        max_steps: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        epochs: int | None = None,
+        grid: str = "default",
+        criterion: str | None = None,
+        holdout: float = 0.1,
         random_state: Any = 0,
         threads: int | None = None,
         progress: bool | None = None,
     ) -> None:
         self.loss = loss
         self.propensity = propensity
+        self.tune = tune
+        self.joint = joint
         self.solver = solver
         self.decay = decay
         self.clip = clip
@@ -121,6 +142,9 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.epochs = epochs
+        self.grid = grid
+        self.criterion = criterion
+        self.holdout = holdout
         self.random_state = random_state
         self.threads = threads
         self.progress = progress
@@ -153,28 +177,39 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.propensity is not None:
             self.propensities_ = _of_matrix(self.propensity, labels)
         settings = {
-            "loss": self.loss,
+            # That is what learning along with the weights is.
+            "loss": "plugin-logistic" if self.joint == "plugin" else self.loss,
             "propensities": None if self.propensities_ is None else self.propensities_._arrays(),
             "solver": self.solver,
-            "tolerance": float(self.tolerance),
+            "tolerance": self.tolerance,
             "steps": self.max_steps,
-            "learning_rate": float(self.learning_rate),
+            "learning_rate": self.learning_rate,
             "batch_size": self.batch_size,
             "epochs": self.epochs,
-            "decay": float(self.decay),
+            "decay": self.decay,
             "clip": self.clip,
             "weights": self.weights if self.weights is None or isinstance(self.weights, str) else np.ascontiguousarray(self.weights, np.float64),
             "normalize": bool(self.normalize),
+            "tune": bool(self.tune),
+            "grid": self.grid,
+            "criterion": self.criterion,
+            "holdout": float(self.holdout),
+            "joint": self.joint,
             "seed": _seed(self.random_state),
         }
         with working(self.threads, self.progress) as how:
-            self._take(_core.train(rows, labels, settings, how))
+            model, learned = _core.train(rows, labels, settings, how)
+        self._take(model)
+        if learned is not None:
+            self.propensities_ = of_arrays(learned)
         return self
 
     def _take(self, model: _core.Linear) -> None:
         self.model_ = model
         self.label_counts_ = model.label_counts
-        self.n_rows_ = json.loads(model.about)["rows"]
+        about = json.loads(model.about)
+        self.n_rows_ = about["rows"]
+        self.tuning_ = (about["settings"] or {}).get("tuning")
 
     def _training_data(self, X: Any, y: Any) -> tuple[Matrix | Array, Matrix]:
         """Features and labels; remembers what kind of target it was."""

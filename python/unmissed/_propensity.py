@@ -150,7 +150,7 @@ class Propensities:
         }
 
 
-def _made(arrays: dict[str, Any]) -> Propensities:
+def of_arrays(arrays: dict[str, Any]) -> Propensities:
     fit = arrays.pop("fit", None)
     codes = arrays.pop("sources", None)
     return Propensities(source_codes=codes, fit=None if fit is None else json.loads(fit), **arrays)
@@ -182,18 +182,18 @@ def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None,
     [0.821, 0.721]
     """
     if train is None and model.startswith("table:"):
-        return _made(_core.table_propensities(model.removeprefix("table:"), n_labels))
+        return of_arrays(_core.table_propensities(model.removeprefix("table:"), n_labels))
     if train is None:
         raise ValueError(f"'{model}' is a function of training counts; pass the training labels as train=")
     with working(threads, False) as how:
-        return _made(_core.model_propensities(model, _inputs.labels(train, "train", n_labels), how))
+        return of_arrays(_core.model_propensities(model, _inputs.labels(train, "train", n_labels), how))
 
 
 def propensities_of_counts(model: str, rows: int, counts: Any) -> Propensities:
     """Propensities of a model from the training counts of labels."""
     numbers = np.require(np.asarray(counts), np.uint64, ["C", "A"])
     with working(progress=False) as how:
-        return _made(_core.count_propensities(model, rows, numbers, how))
+        return of_arrays(_core.count_propensities(model, rows, numbers, how))
 
 
 def as_propensities(value: Any, train: Any, columns: int | None, threads: int | None = None) -> Propensities:
@@ -286,7 +286,7 @@ def fit_propensity(
         "seed": random_state,
     }
     with working(threads, False) as how:
-        return _made(_core.fit_propensity(model, labels, request, how))
+        return of_arrays(_core.fit_propensity(model, labels, request, how))
 
 
 def estimate_propensity(
@@ -389,4 +389,4 @@ def estimate_propensity(
         else:
             one, other = needed(bought=bought, viewed=viewed)
             arrays = _core.estimate_relation(labels, pairs(one), pairs(other), request, how)
-    return _made(arrays)
+    return of_arrays(arrays)

@@ -1,0 +1,179 @@
+"""Audits: what scores are worth when labels are missing, as a verdict and a page."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core, _inputs
+from ._data import Path
+from ._evaluate import _groups, _lengths, _models, _number_of_labels, _rate, _several
+from ._propensity import Propensities
+from ._report import Finding, Report
+from ._work import working
+
+
+class Audit:
+    """The result of `audit`.
+
+    Attributes
+    ----------
+    headline : str
+        The verdict in a line.
+    sentences : list of str
+        What it rests on.
+    severity : {"info", "warning", "error"}
+        How bad it is.
+    standings : list of dict
+        The models' scores as observed, under each propensity model, and on complete labels.
+    findings : list of Finding
+        What to know before believing the numbers, by code.
+    report : Report
+        All scores with their intervals.
+    """
+
+    def __init__(self, result: dict[str, Any], page: str) -> None:
+        self._result, self._page = result, page
+        verdict = result["verdict"]
+        self.headline: str = verdict["headline"]
+        self.sentences: list[str] = verdict["sentences"]
+        self.severity: str = verdict["severity"]
+        self.standings: list[dict[str, Any]] = verdict["standings"]
+        self.findings = [Finding(**finding) for finding in result["findings"]]
+        self.report = Report(result["evaluation"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Audit, (self._result, self._page))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as the command line's JSON."""
+        return self._result
+
+    def to_html(self, path: Path | None = None) -> str:
+        """The page, which needs nothing else; written to `path` if there is one."""
+        if path is not None:
+            _core.write_text(path, self._page)
+        return self._page
+
+    def __repr__(self) -> str:
+        lines = [self.headline, *self.sentences, *(f"{one.code} {one.severity}: {one.message}" for one in self.findings)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
+        return f"<h3>{html.escape(self.headline)}</h3>{sentences}{self.report._repr_html_()}"
+
+
+def audit(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    train: Any = None,
+    propensity: Any = None,
+    controlled: Any = None,
+    rate: Any = None,
+    later: Any = None,
+    truth: Any = None,
+    k: int | Sequence[int] = (1, 3, 5),
+    groups: Any = None,
+    weights: Any = None,
+    level: float = 0.95,
+    bootstrap: int = 200,
+    random_state: int = 0,
+    name: str = "",
+    n_labels: int | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Audit:
+    """Audit predictions: what the scores are worth when labels are missing, as a verdict and a page.
+
+    Puts statistics, propensities, evaluation and evidence together. Looks at the usual propensity models unless others are named, and
+    adds what a controlled set or a later snapshot allows to estimate.
+
+    Parameters
+    ----------
+    y_true : labels of shape (n_rows, n_labels)
+        Observed labels of the test rows, in any form that `evaluate` takes.
+    y_pred : predictions of shape (n_rows, n_labels), or dict of them by name
+        Predictions of one or several models.
+    train : labels, optional
+        Training labels: what propensity models, groups and evidence are compared with.
+    propensity : str, Propensities, array-like, or list of these, optional
+        Propensity models instead of the usual ones.
+    controlled : labels, optional
+        A bias-controlled set, from which propensities are estimated.
+    rate : str, (r, m), float or array-like, optional
+        The rate at which labels of the controlled set (without one: of the test rows) were shown, as in ``"16/300"``.
+    later : labels, optional
+        A later snapshot of the training rows, in the same order.
+    truth : labels, optional
+        Complete labels of the test rows, shown beside the estimates.
+    k : int or sequence of int, default (1, 3, 5)
+        Lengths of the top list; the verdict is about the first.
+    groups : bool, str or sequence of str, optional
+        Groups of labels, as in `evaluate`; head, torso and tail by default.
+    weights : str or array-like, optional
+        Gains for ``"weighted-precision"``, as in `evaluate`.
+    level : float, default 0.95
+        Level of intervals.
+    bootstrap : int, default 200
+        Replicates for macro-f and coverage.
+    random_state : int, default 0
+        Seed of everything random.
+    name : str, optional
+        What the data are called; known names decide about the constants of ``"jpv"``.
+    n_labels : int, optional
+        The number of labels, where lists do not tell.
+    threads : int, optional
+        How many threads work.
+    progress : bool, optional
+        Whether to show progress; by default in terminals and notebooks.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> data = um.datasets.survey(users=300, test_users=100, controlled_users=50, items=40)
+    >>> scores = data.test_clean.y.toarray() + 0.5
+    >>> found = um.audit(data.test.y, scores, train=data.train.y, truth=data.test_clean.y)
+    >>> [standing["name"] for standing in found.standings][0]
+    'observed'
+    >>> page = found.to_html()
+    """
+    named = _models(y_pred)
+    columns = _number_of_labels(n_labels, [y_true, train], [one for _, one in named])
+    test = _inputs.labels(y_true, "y_true", columns)
+    models = [(one, _inputs.scores(value, f"y_pred[{one!r}]", columns)) for one, value in named]
+
+    def part(value: Any, what: str) -> _inputs.Matrix | None:
+        return None if value is None else _inputs.labels(value, what, columns)
+
+    asked = _several(propensity)
+    specs = [one for one in asked if isinstance(one, str)]
+    known = [one if isinstance(one, Propensities) else Propensities(one) for one in asked if not isinstance(one, str)]
+    request = {
+        "name": name,
+        "train": part(train, "train"),
+        "models": specs if propensity is not None else None,
+        "known": [one._arrays() for one in known],
+        "controlled": part(controlled, "controlled"),
+        "later": part(later, "later"),
+        "truth": part(truth, "truth"),
+        "rate": _rate(rate, columns),
+        "groups": _groups(groups),
+        "weights": weights if weights is None or isinstance(weights, str) else np.ascontiguousarray(weights, np.float64),
+        "ks": _lengths(k),
+        "level": float(level),
+        "bootstrap": bootstrap,
+        "seed": random_state,
+    }
+    with working(threads, progress) as how:
+        result, page = _core.audit(test, models, request, how)
+    return Audit(json.loads(result), page)
