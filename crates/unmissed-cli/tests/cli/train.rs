@@ -68,7 +68,7 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--tune --holdout 0", "without held-out rows nothing can be decided"),
         ("--tune --holdout 1.5", "the share of rows to hold out is out of range"),
         ("--holdout 0.2", "leaves nothing to decide"),
-        ("--joint plugin --solver newton", "not convex"),
+        ("--joint plugin --solver newton", "by Adam only"),
         ("--tune --validation controlled.txt --validation-rate 4/12 --criterion loss", "the loss cannot decide"),
         ("--tune --validation controlled.txt --validation-rate 5/7", "the rate is off"),
         ("--prune -1", "out of range"),
@@ -89,7 +89,7 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
 fn a_killed_run_goes_on() {
     let dir = Workdir::new();
     dir.run("generate balls -o . --labels 200 --dim 6 --radius 0.3,0.7 --train-rows 3000 --test-rows 100").ok();
-    let arguments = "train train.txt --solver adam --epochs 30 --holdout 0 --threads 1 -o";
+    let arguments = "train train.txt --solver adam --epochs 150 --holdout 0 --threads 1 -o";
     dir.run(&format!("{arguments} whole")).ok();
     let mut child = dir.command().args(format!("{arguments} killed -q").split(' ')).spawn().unwrap();
     let start = Instant::now();

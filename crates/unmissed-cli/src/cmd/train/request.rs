@@ -127,10 +127,11 @@ pub(super) fn trainer(args: &Args) -> Result<Trainer<'static>> {
     })
 }
 
-/// The value of an option that takes several when settings are tried.
+/// The value of an option that takes several when settings are tried: then they are the grid's.
 fn first(values: &[f64], option: &str, tune: bool) -> Result<Option<f64>> {
     match values {
-        [_, _, ..] if !tune => Err(Error::value(format!("{option} has several values"))
+        _ if tune => Ok(None),
+        [_, _, ..] => Err(Error::value(format!("{option} has several values"))
             .expected("one")
             .found(values.len().to_string())
             .hint("--tune tries them all")),
