@@ -75,8 +75,8 @@ impl Settings<'_> {
             (other, _) => return Err(unmissed::spec::unknown("solver", other, &["auto", "newton", "adam"])),
         };
         let normalize = if self.normalize { Normalize::L2 } else { Normalize::None };
-        let decay = self.decay.unwrap_or(solver.usual_decay());
-        Ok(trainer.solver(solver)?.decay(decay)?.clip(self.clip)?.normalize(normalize).seed(self.seed))
+        let trainer = trainer.solver(solver)?.clip(self.clip)?.normalize(normalize).seed(self.seed);
+        self.decay.map_or(Ok(trainer), |decay| trainer.decay(decay))
     }
 
     /// What is looked for on held-out rows: settings, or the best epoch of Adam.
