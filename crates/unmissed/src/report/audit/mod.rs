@@ -7,7 +7,7 @@
 //! ```
 //! use unmissed::data::{Csr, Dataset, Labels};
 //! use unmissed::report::audit::Audit;
-//! let rows = |shift: u32| (0..60u32).map(move |i| vec![i % 3, (i * 7 + shift) % 4]);
+//! let rows = |shift: u32| (0..60u32).map(move |i| if i % 4 == shift { vec![i % 3, 3] } else { vec![i % 3] });
 //! let labels = |shift| Dataset::new(None, Labels::from_ids(4, rows(shift))?);
 //! let (train, test) = (labels(0)?, labels(1)?);
 //! let mine = Csr::from_rows(4, (0..60u32).map(|i| [(i % 3, 1.0f32), (3, 0.5)]))?;
