@@ -9,7 +9,7 @@ use unmissed::data::{Csr, Dataset, Labels, mask};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
 use unmissed::propensity::estimators::Rates;
-use unmissed::report::audit::{Audit, AuditResult};
+use unmissed::report::audit::{Audit, AuditResult, demo};
 use unmissed::report::page;
 
 const LABELS: usize = 30;
@@ -161,6 +161,25 @@ fn hostile_names_stay_names() {
     for figure in unmissed::report::figures::figures(&result) {
         let svg = figure.for_file().unwrap();
         assert!(!svg.contains("<script>"), "{}", figure.id);
+    }
+}
+
+/// A small demonstration: with the right propensities the estimate is the truth, within its error; the verdict follows the scores.
+#[test]
+fn the_demonstration_is_computed() {
+    let sizes = demo::Sizes { train: 8_000, test: 4_000 };
+    let result = demo::run(sizes, 1, "unmissed audit --demo", &unmissed::progress::Silent).unwrap();
+    let standing = |name: &str| result.verdict.standings.iter().find(|s| s.name.starts_with(name)).unwrap();
+    for score in &standing("right").scores {
+        let se = (score.high.unwrap() - score.low.unwrap()) / 3.92;
+        assert!(score.error.unwrap().abs() < 4.0 * se, "{score:?}");
+    }
+    let truth = standing("complete labels");
+    let best = truth.scores.iter().max_by(|a, b| a.value.partial_cmp(&b.value).unwrap()).unwrap();
+    assert_eq!(truth.first.as_deref(), Some(best.model.as_str()));
+    for standing in result.verdict.standings.iter().filter(|s| !s.is_truth) {
+        assert_eq!(standing.agrees_with_truth, Some(standing.first == truth.first), "{}", standing.name);
+        assert_eq!(result.verdict.headline.contains(&standing.name), standing.first != truth.first, "{}", result.verdict.headline);
     }
 }
 

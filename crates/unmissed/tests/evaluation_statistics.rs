@@ -81,6 +81,9 @@ fn unbiased_means_unbiased() {
     assert_eq!(checked, 16);
 }
 
+/// Picks a value and its standard error.
+type ValueAndSe<'a> = &'a dyn Fn(&EvaluationResult) -> (Option<f64>, Option<f64>);
+
 /// Every other mask variance, of one model and of differences: exact ones on average, the others not too small.
 #[test]
 fn mask_variances_are_those_of_other_masks() {
@@ -88,9 +91,9 @@ fn mask_variances_are_those_of_other_masks() {
     let (a, b, p) = (clean.scores(), Rows::random(60, LABELS, 0.6, 0.2, 22).scores(), propensities());
     let draws: Vec<EvaluationResult> =
         (0..400).map(|seed| run(&clean.masked(&p, 3000 + seed), &[&a, &b], Some(&p), IntervalKind::Mask)).collect();
-    let check = |name: String, is_exact: bool, of: &dyn Fn(&EvaluationResult) -> (Option<f64>, Option<f64>)| {
+    let check = |name: String, is_exact: bool, of: ValueAndSe<'_>| {
         let (values, variances): (Vec<f64>, Vec<f64>) =
-            draws.iter().map(|draw| of(draw)).map(|(value, se)| (value.unwrap(), se.unwrap().powi(2))).unzip();
+            draws.iter().map(of).map(|(value, se)| (value.unwrap(), se.unwrap().powi(2))).unzip();
         let ratio = moments(&variances).0 / (moments(&values).1.powi(2) * 400.0);
         // Nearly all labels are covered whatever is missing: the bound is farthest from the truth there.
         let highest = if name.starts_with("coverage") { 6.0 } else { 2.5 };

@@ -10,4 +10,5 @@ mod help;
 mod manners;
 mod predict;
 mod propensity;
+mod train;
 mod workdir;

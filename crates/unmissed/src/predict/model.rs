@@ -7,6 +7,7 @@
 use super::builder::Builder;
 use super::kernel::WIDTH;
 use super::panel::Panel;
+use crate::data::Features;
 use crate::error::{Error, Result, digits};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -22,6 +23,24 @@ pub enum Normalize {
 }
 
 impl Normalize {
+    /// What to do unless there is a reason: rows of sparse data, such as words of a text, are scaled; where at least half of all
+    /// features are there, their size means something, and rows are taken as they are.
+    ///
+    /// ```
+    /// use unmissed::data::{Csr, Dense, Features};
+    /// use unmissed::predict::Normalize;
+    /// let points = Features::Dense(Dense::new(1, 2, vec![3.0, 4.0])?);
+    /// let words = Features::Sparse(Csr::from_rows(5, [[(1, 1.0f32)], [(3, 1.0)]])?);
+    /// assert_eq!((Normalize::usual(&points), Normalize::usual(&words)), (Normalize::None, Normalize::L2));
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn usual(features: &Features<'_>) -> Normalize {
+        match features {
+            Features::Sparse(matrix) if 2 * matrix.nnz() < matrix.rows().saturating_mul(matrix.cols()) => Normalize::L2,
+            _ => Normalize::None,
+        }
+    }
+
     /// The factor for a row with these values.
     ///
     /// ```

@@ -40,6 +40,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
     }
     let labels = data.labels();
     trainer.check(labels.cols(), data.rows())?;
+    let normalize = trainer.settled(data)?.normalize;
     let halves = split_rows_for(Purpose::HeldOut, data.rows(), 0.5, trainer.seed)?;
     let halves = [halves.0, halves.1];
     let positives = [by_label(data, &halves[0]), by_label(data, &halves[1])];
@@ -52,7 +53,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
             let mut p = vec![None; block.width()];
             for (lane, p) in p.iter_mut().enumerate() {
                 let rows = &positives[test][block.first as usize + lane];
-                *p = propensity(data, &block, lane, trainer.normalize, rows, halves[test].len())?;
+                *p = propensity(data, &block, lane, normalize, rows, halves[test].len())?;
             }
             let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
             for (place, p) in next[block.first as usize..].iter_mut().zip(p) {
@@ -129,7 +130,7 @@ mod tests {
         let loss = |p: f64| -> f64 {
             let one = |row: usize| {
                 let eta = sigmoid(0.8 + 0.6 * values[row]).max(14.0 / 40.0);
-                let y = if row % 3 == 0 { 1.0 / eta } else { 0.0 };
+                let y = if row.is_multiple_of(3) { 1.0 / eta } else { 0.0 };
                 -y * p.ln() - (1.0 - y) * (1.0 - p).ln()
             };
             (0..40).map(one).sum()

@@ -66,6 +66,12 @@ impl Batch {
         self.rows
     }
 
+    /// The features that occur, ascending.
+    #[inline(always)]
+    pub(super) fn features(&self) -> &[u32] {
+        &self.features
+    }
+
     /// The features that occur, ascending, each with the places of its rows in the batch and its values there.
     #[inline(always)]
     pub(super) fn columns(&self) -> impl Iterator<Item = (u32, &[u16], &[f32])> {

@@ -3,7 +3,7 @@
 use super::batches::Batches;
 use super::held_out::HeldOut;
 use super::problem::Problem;
-use super::trainer::{Solver, Trainer};
+use super::trainer::{Settled, Solver, Trainer};
 use super::{adam, joint, newton};
 use crate::data::{Csr, Dataset, Features, Labels};
 use crate::error::{Error, Result};
@@ -15,8 +15,12 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Labels of a block: one vector register of the widest processors holds a number of each.
-pub const WIDTH: usize = 16;
+/// Labels of a block, as blocks are kept and models hold them.
+pub const WIDTH: usize = 32;
+
+/// Labels that are trained side by side: one vector register of the widest processors holds a number of each, and the weights
+/// and moments of more would not stay in the caches.
+const LANES: usize = 16;
 
 /// A block that is trained.
 #[derive(Clone, Debug)]
@@ -25,6 +29,24 @@ pub struct Finished {
     pub block: Block,
     /// The propensities of its labels, when they were learned along.
     pub propensities: Option<Vec<f64>>,
+}
+
+impl Finished {
+    /// One block of neighbouring ones.
+    fn side_by_side(parts: Vec<Finished>, features: usize) -> Finished {
+        let bias: Vec<f32> = parts.iter().flat_map(|part| &part.block.bias).copied().collect();
+        let mut weights = vec![0.0; features * bias.len()];
+        let mut lane = 0;
+        for part in &parts {
+            let width = part.block.width();
+            let lines = weights.chunks_exact_mut(bias.len()).zip(part.block.weights.chunks_exact(width));
+            lines.for_each(|(to, from)| to[lane..lane + width].copy_from_slice(from));
+            lane += width;
+        }
+        let first = parts.first().map_or(0, |part| part.block.first);
+        let propensities = parts.into_iter().map(|part| part.propensities).collect::<Option<Vec<_>>>().map(|parts| parts.concat());
+        Finished { block: Block { first, bias, weights }, propensities }
+    }
 }
 
 /// How a model did on held-out rows after a round of training.
@@ -111,7 +133,7 @@ impl Trainer<'_> {
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
         let learned = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
         let blocks = finished.into_iter().map(|finished| finished.block).collect();
-        Ok((Model::new(features(data)?.cols(), self.normalize, blocks)?, learned))
+        Ok((Model::new(features(data)?.cols(), self.settled(data)?.normalize, blocks)?, learned))
     }
 
     /// Trains the blocks on the rows.
@@ -130,12 +152,13 @@ impl Trainer<'_> {
             Solver::Joint(_) => joint::starts(self, many),
             _ => self.clipped(many),
         };
+        let Settled { normalize, decay, .. } = self.settled(data)?;
         let bias = starting_bias(labels, rows, &propensities, self.loss);
         let (rounds, batches) = match self.solver {
             Solver::Adam(adam) | Solver::Joint(adam) => {
-                (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, self.normalize))
+                (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, normalize))
             }
-            Solver::Newton(_) => (1, Batches::new(features, labels, rows, newton::ROWS, self.normalize)),
+            Solver::Newton(_) => (1, Batches::new(features, labels, rows, newton::ROWS, normalize)),
         };
         let held_out = match others {
             None => None,
@@ -146,7 +169,7 @@ impl Trainer<'_> {
                         .expected(format!("{} features and {many} labels", batches.features()))
                         .found(format!("{} and {}", features.cols(), data.labels().cols())));
                 }
-                let batches = Batches::new(features, data.labels(), rows, newton::ROWS, self.normalize);
+                let batches = Batches::new(features, data.labels(), rows, newton::ROWS, normalize);
                 Some(HeldOut::new(batches, self.loss, many, depth, rounds))
             }
         };
@@ -163,7 +186,7 @@ impl Trainer<'_> {
         let trained: usize = blocks.iter().map(|block| block.len()).sum();
         self.progress.begin("training", (trained * rounds) as u64);
         for some in blocks.chunks(self.at_once(&batches)?) {
-            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train::<WIDTH>(&problem, block)?))?;
+            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train(&problem, block, decay)?))?;
         }
         let checkpoint =
             |held_out: &HeldOut, round| Ok(Checkpoint { loss: held_out.loss(round), predictions: held_out.predictions(round)? });
@@ -173,28 +196,33 @@ impl Trainer<'_> {
         }
     }
 
-    fn train<const W: usize>(&self, problem: &Problem<'_>, block: &Range<u32>) -> Result<Finished> {
-        let first = block.start;
-        if first as usize % W != 0 || block.end as usize != problem.labels().min(first as usize + W) {
-            return Err(Error::value("no such block of labels").expected(format!("{W} labels from a multiple of {W} on")));
+    fn train(&self, problem: &Problem<'_>, block: &Range<u32>, decay: f64) -> Result<Finished> {
+        let end = problem.labels().min(block.start as usize + WIDTH);
+        if !(block.start as usize).is_multiple_of(WIDTH) || block.end as usize != end {
+            return Err(Error::value("no such block of labels").expected(format!("{WIDTH} labels from a multiple of {WIDTH} on")));
         }
+        let parts = (block.start..block.end).step_by(LANES).map(|first| self.train_lanes(problem, first, decay));
+        Ok(Finished::side_by_side(parts.collect::<Result<_>>()?, problem.batches.features()))
+    }
+
+    fn train_lanes(&self, problem: &Problem<'_>, first: u32, decay: f64) -> Result<Finished> {
         let plain = |block| Finished { block, propensities: None };
         match &self.solver {
-            Solver::Adam(adam) => adam::train::<W>(problem, first, adam, self.decay).map(plain),
-            Solver::Newton(newton) => newton::train::<W>(problem, first, newton, self.decay).map(plain),
-            Solver::Joint(adam) => joint::train::<W>(problem, first, adam, self.decay),
+            Solver::Adam(adam) => adam::train::<LANES>(problem, first, adam, decay).map(plain),
+            Solver::Newton(newton) => newton::train::<LANES>(problem, first, newton, decay).map(plain),
+            Solver::Joint(adam) => joint::train::<LANES>(problem, first, adam, decay),
         }
     }
 
     /// How many blocks fit into the memory at a time.
     fn at_once(&self, batches: &Batches) -> Result<usize> {
         let Some(memory) = self.memory else { return Ok(usize::MAX) };
-        // Vectors by feature and by row; one more by feature is the finished block.
+        // Vectors by feature and by row; four more by feature are the finished block and its parts.
         let (by_feature, by_row, rows) = match self.solver {
-            Solver::Adam(_) | Solver::Joint(_) => (5, 1, batches.largest()),
-            Solver::Newton(_) => (7, 5, batches.rows()),
+            Solver::Adam(_) | Solver::Joint(_) => (7, 1, batches.largest()),
+            Solver::Newton(_) => (9, 5, batches.rows()),
         };
-        let line = (WIDTH * size_of::<f32>()) as u64;
+        let line = (LANES * size_of::<f32>()) as u64;
         let block = line * (by_feature * batches.features() as u64 + by_row * rows as u64);
         let blocks = memory / block.max(1);
         if blocks == 0 {
@@ -210,7 +238,7 @@ impl Trainer<'_> {
 /// The blocks of so many labels.
 ///
 /// ```
-/// assert_eq!(unmissed::train::blocks(20), [0..16, 16..20]);
+/// assert_eq!(unmissed::train::blocks(40), [0..32, 32..40]);
 /// ```
 pub fn blocks(labels: usize) -> Vec<Range<u32>> {
     (0..labels).step_by(WIDTH).map(|first| first as u32..labels.min(first + WIDTH) as u32).collect()

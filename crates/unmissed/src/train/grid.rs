@@ -12,7 +12,7 @@ static DEFAULT: NamedGrid = NamedGrid {
     name: "default",
     summary: "decays 0 (Adam only) and 1e-6 to 3e-3, for Adam at rates .005, .02 and .05",
     rates: &[0.005, 0.02, 0.05],
-    decays: &[0.0, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3],
+    decays: &[0.0, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3],
     for_newton: true,
 };
 
@@ -76,7 +76,7 @@ impl Grid {
     /// use unmissed::train::{Adam, Grid, Newton, Solver};
     /// let newton = Solver::Newton(Newton::default());
     /// let grid = Grid::named("default", newton)?;
-    /// assert_eq!(grid.settings(newton).len(), 5);
+    /// assert_eq!(grid.settings(newton).len(), 7);
     /// assert!(Grid::named("paper", newton).is_err());
     /// let adam = Solver::Adam(Adam::default());
     /// assert_eq!(Grid::named("paper", adam)?.settings(adam).len(), 16);

@@ -4,6 +4,10 @@
 //! weights of a block are sums of lines; nothing here branches on a label.
 
 use super::batches::Batch;
+use super::prefetch::prefetch;
+
+/// How many features ahead of the present one memory is asked for.
+pub(super) const AHEAD: usize = 8;
 
 /// One number for each of a block's labels.
 pub(super) type Line<const W: usize> = [f32; W];
@@ -60,7 +64,11 @@ impl<const W: usize> Weights<W> for [Line<W>] {
 /// Adds the products of the batch's rows with the weights to their logits.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn add_products<const W: usize>(batch: &Batch, weights: &(impl Weights<W> + ?Sized), logits: &mut [Line<W>]) {
-    for (feature, places, values) in batch.columns() {
+    let features = batch.features();
+    for (index, (feature, places, values)) in batch.columns().enumerate() {
+        if let Some(&next) = features.get(index + AHEAD) {
+            prefetch(weights.line(next));
+        }
         let weights = *weights.line(feature);
         for (&place, &value) in places.iter().zip(values) {
             add(&mut logits[place as usize], value, &weights);
@@ -71,7 +79,11 @@ pub(super) fn add_products<const W: usize>(batch: &Batch, weights: &(impl Weight
 /// Adds to each feature's line the sum of its rows' gradients, each times the feature's value there.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn add_gradients<const W: usize>(batch: &Batch, gradients: &[Line<W>], lines: &mut [Line<W>]) {
-    for (feature, places, values) in batch.columns() {
+    let features = batch.features();
+    for (index, (feature, places, values)) in batch.columns().enumerate() {
+        if let Some(&next) = features.get(index + AHEAD) {
+            prefetch(&lines[next as usize]);
+        }
         let mut sum = lines[feature as usize];
         for (&place, &value) in places.iter().zip(values) {
             add(&mut sum, value, &gradients[place as usize]);

@@ -18,6 +18,7 @@ mod held_out;
 mod joint;
 mod lanes;
 mod newton;
+mod prefetch;
 mod problem;
 mod recipe;
 mod trainer;

@@ -3,7 +3,7 @@
 use super::alternating::alternating;
 use super::fit::{Finished, WIDTH, blocks, features};
 use super::joint;
-use super::trainer::{Solver, Trainer};
+use super::trainer::{Settled, Solver, Trainer};
 use super::tune::{Search, Tuning};
 use crate::data::{Dataset, LabelStats, Output};
 use crate::error::{Error, Result};
@@ -112,7 +112,7 @@ impl<'a> Recipe<'a> {
     pub fn train(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
         let prepared = self.prepare(data)?;
         let alternated = prepared.alternated()?;
-        let trainer = prepared.trainer(&self.trainer, alternated.as_ref())?;
+        let trainer = prepared.trainer(&self.trainer, alternated.as_ref())?.settled(data)?.trainer;
         let (model, learned) = trainer.fit_whole(data)?;
         Ok((model, self.trained(data, &trainer, prepared.tuning, learned.or(alternated.clone()), 0)?))
     }
@@ -123,27 +123,37 @@ impl<'a> Recipe<'a> {
         let features = features(data)?;
         let labels = data.labels().cols();
         self.trainer.check(labels, data.rows())?;
+        let Settled { trainer, normalize, .. } = self.trainer.settled(data)?;
         let manifest = Manifest {
             rows: data.rows() as u64,
             features: features.cols(),
             labels,
             data: fingerprint(features, data.labels()),
-            normalize: self.trainer.normalize,
+            normalize,
             width: WIDTH,
             prune: to.prune,
-            settings: self.request(),
+            settings: self.request(&trainer),
         };
         let store = match to.resume {
             true => BlockStore::resume(&to.path, manifest)?,
             false => BlockStore::create(&to.path, manifest)?,
         };
-        let kept = BlockStore::folder(&to.path).join(PREPARED);
-        let prepared = match Prepared::read(&kept).filter(|_| to.resume) {
+        let folder = BlockStore::folder(&to.path);
+        let prepared = match Prepared::read(&folder.join(PREPARED)).filter(|_| to.resume) {
             Some(prepared) => prepared,
-            None => self.prepare(data).and_then(|prepared| prepared.write(&kept).map(|()| prepared))?,
+            None => match self.prepare(data) {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    drop(store);
+                    // Nothing in it is worth keeping; what is wrong is said by the error.
+                    let _ = std::fs::remove_dir_all(folder);
+                    return Err(error);
+                }
+            },
         };
+        prepared.write(&folder.join(PREPARED))?;
         let alternated = prepared.alternated()?;
-        let trainer = prepared.trainer(&self.trainer, alternated.as_ref())?;
+        let trainer = prepared.trainer(&trainer, alternated.as_ref())?;
         let missing = store.missing()?;
         let resumed = blocks(labels).len() - missing.len();
         trainer.fit_blocks(data, &missing, &|Finished { block, propensities }| {
@@ -175,10 +185,10 @@ impl<'a> Recipe<'a> {
     }
 
     /// All that the weights depend on, besides the data.
-    fn request(&self) -> Value {
+    fn request(&self, trainer: &Trainer<'_>) -> Value {
         let search = self.search.as_ref().map(|search| search.request());
         json!({
-            "training": described(&self.trainer), "search": search, "joint": format!("{:?}", self.joint),
+            "training": described(trainer), "search": search, "joint": format!("{:?}", self.joint),
             "propensities": self.trainer.propensities.map(|p| digest(p.values())), "weights": self.trainer.weights.map(digest),
         })
     }
@@ -242,7 +252,7 @@ fn of_notes(notes: &[Value]) -> Result<Propensities> {
 fn described(trainer: &Trainer<'_>) -> Value {
     let mut settings = json!({
         "loss": trainer.loss.name(), "solver": trainer.solver.name(), "decay": trainer.decay, "clip": trainer.clip,
-        "seed": trainer.seed, "weighted": trainer.weights.is_some(), "normalize": trainer.normalize,
+        "seed": trainer.seed, "weighted": trainer.weights.is_some(),
     });
     match trainer.solver {
         Solver::Adam(adam) | Solver::Joint(adam) => {

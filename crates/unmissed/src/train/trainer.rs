@@ -2,8 +2,9 @@
 
 use super::adam::Adam;
 use super::batches::LARGEST_BATCH;
+use super::fit::features;
 use super::newton::Newton;
-use crate::data::{LabelStats, Labels};
+use crate::data::{Dataset, Features, LabelStats, Labels};
 use crate::error::{Error, Result, digits};
 use crate::losses::{self, Loss, Nature};
 use crate::predict::Normalize;
@@ -28,10 +29,14 @@ impl Solver {
         if nature.convex { Solver::Newton(Newton::default()) } else { Solver::Adam(Adam::default()) }
     }
 
-    /// The decay to take unless there is a reason. An early end does for Adam what decay does for an optimum.
-    pub fn usual_decay(self) -> f64 {
+    /// The decay to take unless there is a reason. For Newton's method 3e-5 times the mean squared norm of rows, so that the size
+    /// of features does not matter, times the factor by which inverse propensities reduce the number of positives that count:
+    /// the less the data say, the less weights may follow them. For Adam 0: an early end does for it what decay does for an
+    /// optimum.
+    pub fn usual_decay(self, squared_norm: f64, fewer: f64) -> f64 {
         match self {
-            Solver::Newton(_) => DECAY,
+            Solver::Newton(_) if squared_norm > 0.0 => DECAY * squared_norm * fewer,
+            Solver::Newton(_) => DECAY * fewer,
             Solver::Adam(_) | Solver::Joint(_) => 0.0,
         }
     }
@@ -64,7 +69,7 @@ impl Solver {
 }
 
 /// What Newton's method takes unless told: see `docs/training.md` for what it was measured on.
-const DECAY: f64 = 1e-4;
+const DECAY: f64 = 3e-5;
 
 /// The loss whose likelihood has the propensities in it.
 pub(super) const PLUGIN: &str = "plugin-logistic";
@@ -74,11 +79,11 @@ pub(super) const PLUGIN: &str = "plugin-logistic";
 pub struct Trainer<'a> {
     pub(super) loss: &'static dyn Loss,
     pub(super) solver: Solver,
-    pub(super) decay: f64,
+    pub(super) decay: Option<f64>,
     pub(super) clip: Option<f64>,
     pub(super) weights: Option<&'a [f64]>,
     pub(super) propensities: Option<&'a Propensities>,
-    pub(super) normalize: Normalize,
+    pub(super) normalize: Option<Normalize>,
     pub(super) memory: Option<u64>,
     pub(super) seed: u64,
     pub(super) progress: &'a dyn Progress,
@@ -92,11 +97,11 @@ impl<'a> Trainer<'a> {
         Ok(Trainer {
             loss,
             solver,
-            decay: solver.usual_decay(),
+            decay: None,
             clip: None,
             weights: None,
             propensities: None,
-            normalize: Normalize::L2,
+            normalize: None,
             memory: None,
             seed: 0,
             progress: &Silent,
@@ -121,12 +126,12 @@ impl<'a> Trainer<'a> {
         Ok(self)
     }
 
-    /// How strongly weights are drawn to zero.
+    /// How strongly weights are drawn to zero; unless given, as [`Solver::usual_decay`] says.
     pub fn decay(mut self, decay: f64) -> Result<Self> {
         if !(decay.is_finite() && decay >= 0.0) {
             return Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)));
         }
-        self.decay = decay;
+        self.decay = Some(decay);
         Ok(self)
     }
 
@@ -165,10 +170,25 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// How rows are scaled.
+    /// How rows are scaled; unless given, as [`Normalize::usual`] says.
     pub fn normalize(mut self, normalize: Normalize) -> Self {
-        self.normalize = normalize;
+        self.normalize = Some(normalize);
         self
+    }
+
+    /// The same with everything decided that follows from the data unless it is given: scaling and decay.
+    pub(super) fn settled(&self, data: &Dataset<'_>) -> Result<Settled<'a>> {
+        let features = features(data)?;
+        let normalize = self.normalize.unwrap_or_else(|| Normalize::usual(features));
+        let decay = match self.decay {
+            Some(decay) => decay,
+            None => {
+                let norm = if normalize == Normalize::L2 { 1.0 } else { squared_norm(features) };
+                let size = self.effective_sample_size(data.labels())?.filter(|size| size.effective > 0.0);
+                self.solver.usual_decay(norm, size.map_or(1.0, |size| size.positives / size.effective))
+            }
+        };
+        Ok(Settled { trainer: Trainer { normalize: Some(normalize), decay: Some(decay), ..*self }, normalize, decay })
     }
 
     /// The seed of whatever is random.
@@ -232,7 +252,7 @@ impl<'a> Trainer<'a> {
                 return Err(Error::value(format!("Newton's method cannot train by '{}', which is not convex", self.loss.name()))
                     .hint("use Adam"));
             }
-            if self.decay == 0.0 {
+            if self.decay == Some(0.0) {
                 return Err(Error::value("Newton's method needs decay: without it there may be no optimum")
                     .expected("a decay above 0")
                     .found("0")
@@ -250,4 +270,21 @@ impl<'a> Trainer<'a> {
             None => vec![1.0; labels],
         }
     }
+}
+
+/// A trainer for certain data, with nothing left open.
+#[derive(Clone, Copy)]
+pub(super) struct Settled<'a> {
+    pub(super) trainer: Trainer<'a>,
+    pub(super) normalize: Normalize,
+    pub(super) decay: f64,
+}
+
+/// The mean over rows of the squared norm.
+fn squared_norm(features: &Features<'_>) -> f64 {
+    let sum: f64 = match features {
+        Features::Sparse(matrix) => matrix.values().iter().map(|value| f64::from(*value).powi(2)).sum(),
+        Features::Dense(matrix) => (0..matrix.rows()).flat_map(|row| matrix.row(row)).map(|value| f64::from(*value).powi(2)).sum(),
+    };
+    sum / features.rows().max(1) as f64
 }

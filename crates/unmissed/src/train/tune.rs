@@ -10,7 +10,7 @@
 use super::criterion::{Criterion, Judge};
 use super::fit::{Others, blocks};
 use super::grid::{Grid, Setting};
-use super::trainer::Trainer;
+use super::trainer::{Settled, Trainer};
 use crate::data::{Dataset, split_rows_for};
 use crate::error::{Error, Result, digits};
 use crate::evaluate::Rate;
@@ -73,9 +73,11 @@ impl<'a> Search<'a> {
 
     /// Tries the settings on the data.
     pub fn run(&self, trainer: &Trainer<'_>, data: &Dataset<'_>) -> Result<Tuning> {
+        trainer.check(data.labels().cols(), data.rows())?;
+        let Settled { trainer, decay, .. } = trainer.settled(data)?;
         let settings = match &self.grid {
             Some(grid) => grid.settings(trainer.solver),
-            None => vec![Setting { rate: trainer.solver.adam().map(|adam| adam.rate), decay: trainer.decay }],
+            None => vec![Setting { rate: trainer.solver.adam().map(|adam| adam.rate), decay }],
         };
         if settings.is_empty() {
             return Err(Error::value("there is no setting to try").expected("rates and decays that the solver takes"));

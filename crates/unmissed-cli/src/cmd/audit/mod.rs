@@ -23,10 +23,10 @@ when one of the findings is raised; 'unmissed list checks' explains the codes.
 
 Examples:
   unmissed audit --demo
-  unmissed audit --train train.txt --test test.txt --predictions A=p.txt --predictions B=q.txt -o report.html
-  unmissed audit --train train.txt --test test.txt --predictions p.txt --later train_late.txt --k 1,3
-  unmissed audit --train train.txt --test test.txt --predictions p.txt --controlled controlled.txt --rate 4/12
-  unmissed audit --test test.txt --predictions p.txt --format json")]
+  unmissed audit --train train.txt --test test.txt --predictions p.txt -o report.html
+  unmissed audit --train train.txt --test test.txt --predictions p.txt --later train_late.txt
+  unmissed audit --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
+  unmissed audit --test test.txt --predictions A=p.txt --predictions B=q.txt --format json")]
 pub(crate) struct Args {
     /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
     #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "truth", "k", "groups",

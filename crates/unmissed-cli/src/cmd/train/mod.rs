@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::Error;
 use unmissed::data::{Dataset, LabelStats};
-use unmissed::predict::BlockStore;
 use unmissed::propensity::{models, table_file};
 use unmissed::train::{Criterion, Destination, Recipe};
 
@@ -58,9 +57,9 @@ pub(crate) struct Args {
     solving: request::Solving,
     #[command(flatten)]
     tuning: request::Tuning,
-    /// How rows are scaled
-    #[arg(long, value_name = "HOW", default_value = "l2")]
-    normalize: request::Scaling,
+    /// How rows are scaled [default: l2, and none where at least half of all features are there]
+    #[arg(long, value_name = "HOW")]
+    normalize: Option<request::Scaling>,
     /// Most memory that blocks in work may take on top of the data: 500MB, 4GB [default: a block for each thread]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
@@ -102,7 +101,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let search = request::search(args, &trainer, criterion, validation.as_ref(), rate)?;
     let recipe = Recipe::new(trainer).search(search).joint(request::joint(args))?;
     let destination = Destination { path: args.output.clone(), resume: args.resume, prune: args.prune };
-    let trained = recipe.train_to(&data, &destination).map_err(|error| hinted(error, args))?;
+    let trained = recipe.train_to(&data, &destination)?;
     if let (Some(path), Some(learned)) = (&args.propensities_out, &trained.learned) {
         table_file::write(learned, path)?;
         app.note(&format!("wrote {}", path.display()));
@@ -114,12 +113,4 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 fn shape(data: &Dataset<'_>) -> present::Shape {
     let features = data.features().map_or(0, unmissed::data::Features::cols);
     present::Shape { rows: data.rows(), features, labels: data.labels().cols() }
-}
-
-/// What to do about a run that left blocks behind is the command's to say.
-fn hinted(error: Error, args: &Args) -> Error {
-    match BlockStore::folder(&args.output).is_dir() {
-        true => error,
-        false => error.in_file(&args.data),
-    }
 }

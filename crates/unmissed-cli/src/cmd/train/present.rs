@@ -51,7 +51,7 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
     table.row(cells!["labels", shape.labels]);
     table.row(cells!["loss", about.loss.clone()]);
     table.row(cells!["propensities", about.propensity.clone()]);
-    for key in ["solver", "rate", "decay", "epochs", "batch", "tolerance", "clip", "normalize"] {
+    for key in ["solver", "rate", "decay", "epochs", "batch", "tolerance", "clip"] {
         let cell = match &about.settings[key] {
             Value::Null => continue,
             Value::Number(number) => match number.as_i64() {

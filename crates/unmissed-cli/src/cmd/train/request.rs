@@ -18,7 +18,8 @@ pub(super) struct Solving {
     /// Learning rate of Adam [default: 0.02]; with --tune the rates to try, separated by commas
     #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true)]
     rate: Vec<f64>,
-    /// How strongly weights are drawn to zero [default: 1e-4 for Newton's method, 0 for Adam]; with --tune the decays to try
+    /// How strongly weights are drawn to zero [default: follows from the data for
+    /// Newton's method, 0 for Adam]; with --tune the decays to try
     #[arg(long, value_name = "DECAY", value_delimiter = ',', allow_negative_numbers = true)]
     decay: Vec<f64>,
     /// Epochs of Adam; the most of them unless --holdout 0 [default: 20]
@@ -114,18 +115,23 @@ pub(super) fn trainer(args: &Args) -> Result<Trainer<'static>> {
     if let Some(option) = unused.first() {
         return Err(Error::value(*option).hint("choose with --solver adam or --solver newton"));
     }
-    let decay = first(&solving.decay, "--decay", args.tuning.tune)?.unwrap_or(solver.usual_decay());
-    let normalize = match args.normalize {
-        Scaling::L2 => Normalize::L2,
-        Scaling::None => Normalize::None,
-    };
-    Ok(trainer.solver(solver)?.decay(decay)?.clip(args.clip)?.normalize(normalize).seed(args.seed.seed))
+    let decay = first(&solving.decay, "--decay", args.tuning.tune)?;
+    let mut trainer = trainer.solver(solver)?.clip(args.clip)?.seed(args.seed.seed);
+    if let Some(decay) = decay {
+        trainer = trainer.decay(decay)?;
+    }
+    Ok(match args.normalize {
+        Some(Scaling::L2) => trainer.normalize(Normalize::L2),
+        Some(Scaling::None) => trainer.normalize(Normalize::None),
+        None => trainer,
+    })
 }
 
-/// The value of an option that takes several when settings are tried.
+/// The value of an option that takes several when settings are tried: then they are the grid's.
 fn first(values: &[f64], option: &str, tune: bool) -> Result<Option<f64>> {
     match values {
-        [_, _, ..] if !tune => Err(Error::value(format!("{option} has several values"))
+        _ if tune => Ok(None),
+        [_, _, ..] => Err(Error::value(format!("{option} has several values"))
             .expected("one")
             .found(values.len().to_string())
             .hint("--tune tries them all")),

@@ -67,7 +67,7 @@ pub fn run(sizes: Sizes, seed: u64, command: &str, progress: &dyn Progress) -> R
     let jpv = models::parse("jpv")?.propensities(&LabelStats::of(train.labels()))?;
     let by_jpv = predictions(&train, &test, &jpv, seed, progress)?;
     let by_power = predictions(&train, &test, &right, seed, progress)?;
-    Audit::new(&test, &[("trained with JPV", &by_jpv), ("trained with power", &by_power)])?
+    Audit::new(&test, &[("JPV-corrected", &by_jpv), ("power-corrected", &by_power)])?
         .name("Hyper-balls, biased by a power of the frequency")
         .train(&train)
         .truth(test_clean)

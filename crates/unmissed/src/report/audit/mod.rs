@@ -24,6 +24,8 @@ pub mod needs;
 pub mod provenance;
 mod request;
 mod result;
+mod run;
+mod said;
 mod verdict;
 
 pub use request::Audit;

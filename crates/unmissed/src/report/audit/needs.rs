@@ -49,8 +49,8 @@ pub(super) fn of_controlled(direct: &Direct, rates: &Rates, best: &Propensities,
     );
     let end = match too_rare {
         0 => String::new(),
-        1 => " One label is too rare in training for any number of rows.".into(),
-        more => format!(" {more} labels are too rare in training for any number of rows."),
+        1 => " One label is too rare in training for any number of rows: only a curve through all labels helps.".into(),
+        more => format!(" {more} labels are too rare in training for any number of rows: only a curve through all labels helps."),
     };
     let middle = half.checked_sub(1)?;
     let needed = reachable.get(middle).map(|rows| rows.ceil() as u64);

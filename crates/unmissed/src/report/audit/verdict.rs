@@ -171,7 +171,7 @@ impl Verdict {
             listed(&of)
         };
         let mut sentences: Vec<String> =
-            winners.iter().map(|winner| format!("{winner} is first in {at} with {}.", names(winner))).collect();
+            winners.iter().map(|winner| format!("Scored with {}, {winner} is first in {at}.", names(winner))).collect();
         let wrong: Vec<&str> = views
             .iter()
             .filter(|standing| standing.agrees_with_truth == Some(false))
@@ -194,8 +194,8 @@ impl Verdict {
                         self.severity = Severity::Warning;
                     }
                 } else {
-                    let verb = if wrong.len() == 1 { "prefers" } else { "prefer" };
-                    self.headline = format!("{} {verb} the wrong model: complete labels put {best} first.", listed(&wrong));
+                    self.headline =
+                        format!("Scored with {}, the wrong model wins: complete labels put {best} first.", listed(&wrong));
                     self.severity = if truth.lead_stands == Some(false) { Severity::Warning } else { Severity::Error };
                 }
             }

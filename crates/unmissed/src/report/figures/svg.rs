@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_inside() {
-        assert_eq!(ticks(0.0, 1.03, 2.0), [0.0, 1.0]);
-        assert_eq!(ticks(-0.1, 0.55, 3.0), [0.0, 0.5]);
+        assert_eq!(ticks(0.0, 1.03, 2.0), [0.0, 0.5, 1.0]);
+        assert_eq!(ticks(-0.1, 0.55, 3.0), [0.0, 0.2, 0.4]);
         assert_eq!(ticks(0.0, 10.0, 5.0), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(log_ticks(1.0, 40.0), [1.0, 2.0, 5.0, 10.0, 20.0]);
         assert_eq!(log_ticks(1.0, 20_000.0), [1.0, 10.0, 100.0, 1000.0, 10_000.0]);

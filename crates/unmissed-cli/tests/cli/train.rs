@@ -1,0 +1,119 @@
+//! `unmissed train`: what it prints, refuses, and keeps when it is killed.
+
+use crate::workdir::Workdir;
+use std::time::{Duration, Instant};
+
+#[test]
+fn training_says_what_it_did_and_the_model_remembers() {
+    let dir = Workdir::with_data();
+    let loss = "--loss unbiased-logistic --propensity table:known.csv";
+    let found = dir.json(&format!("train train.txt -o m --tune --decay 1e-4,1e-2 {loss} --clip 20"));
+    assert_eq!((&found["rows"], &found["labels"]), (&300.into(), &12.into()));
+    let settings = &found["settings"];
+    assert_eq!(settings["criterion"], "loss");
+    assert_eq!(settings["decided_on_rows"], 30);
+    let trials = settings["tuning"].as_array().unwrap();
+    assert_eq!(trials.len(), 2);
+    let chosen: Vec<_> = trials.iter().filter(|trial| trial["chosen"] == true).collect();
+    assert_eq!((chosen.len(), &chosen[0]["decay"]), (1, &settings["decay"]));
+    let size = &settings["effective_sample_size"];
+    assert!(size["effective"].as_f64().unwrap() < size["positives"].as_f64().unwrap());
+    assert!(size["largest_weight"].as_f64().unwrap() <= 20.0);
+    let shown = dir.json("inspect m");
+    assert_eq!(&shown["settings"]["tuning"], &settings["tuning"]);
+    let table = dir.run(&format!("train train.txt -o m --tune --decay 1e-4,1e-2 {loss}")).ok();
+    for word in ["effective positives", "held-out loss", "chosen", "unbiased-logistic", "newton"] {
+        assert!(table.contains(word), "{table}");
+    }
+    dir.run("predict m test.txt -o out.txt").ok();
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    let dir = Workdir::with_data();
+    for options in ["--tune --decay 1e-4,1e-3", "--solver adam --epochs 3", "--joint plugin --epochs 3 --propensities-out p.csv"] {
+        let bytes = |threads: u32| {
+            dir.run(&format!("train train.txt -o m {options} --threads {threads} --memory 1GB")).ok();
+            let json = dir.json("inspect m");
+            let tuned = json["settings"]["tuning"].as_array().cloned().unwrap_or_default();
+            let losses: Vec<_> = tuned.iter().map(|trial| trial["loss"].clone()).collect();
+            dir.run("predict m test.txt -k 12 --logits -o out.txt").ok();
+            (losses, dir.read("out.txt"))
+        };
+        assert!(bytes(1) == bytes(4), "{options}");
+    }
+    assert_eq!(dir.read("p.csv").lines().count(), 13);
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_before_anything_is_written() {
+    let dir = Workdir::with_data();
+    let before = dir.files();
+    for (options, message) in [
+        ("--loss logistik", "unknown loss 'logistik'; did you mean 'logistic'?"),
+        ("--loss plugin-logistic --solver newton --decay 1", "which is not convex; use Adam"),
+        ("--decay 0", "Newton's method needs decay"),
+        ("--decay nan", "the decay is out of range"),
+        ("--decay 1e-3,1e-4", "--decay has several values"),
+        ("--rate 0.1", "--rate is for Adam"),
+        ("--solver adam --tolerance 0.1", "--tolerance is for Newton's method"),
+        ("--solver adam --rate -1", "the solver's settings make no sense"),
+        ("--solver adam --epochs 0", "at least 1 epoch"),
+        ("--clip 0.5", "the clip is out of range"),
+        ("--propensity powr", "unknown propensity model 'powr'; did you mean 'power'?"),
+        ("--memory many", "cannot read the size of the memory"),
+        ("--tune --grid defalt", "unknown grid 'defalt'; did you mean 'default'?"),
+        ("--tune --grid paper --solver newton", "the grid 'paper' is for Adam"),
+        ("--tune --criterion precison@1", "unknown metric 'precison'; did you mean 'precision'?"),
+        ("--tune --holdout 0", "without held-out rows nothing can be decided"),
+        ("--tune --holdout 1.5", "the share of rows to hold out is out of range"),
+        ("--holdout 0.2", "leaves nothing to decide"),
+        ("--joint plugin --solver newton", "by Adam only"),
+        ("--tune --validation controlled.txt --validation-rate 4/12 --criterion loss", "the loss cannot decide"),
+        ("--tune --validation controlled.txt --validation-rate 5/7", "the rate is off"),
+        ("--prune -1", "out of range"),
+    ] {
+        let refused = dir.run(&format!("train train.txt -o refused {options}")).refused();
+        assert!(refused.contains(message), "{options}: {refused}");
+    }
+    dir.write("few.csv", b"label,propensity\n0,0.5\n");
+    assert!(dir.run("train train.txt -o refused --propensity table:few.csv").refused().contains("few.csv"));
+    std::fs::remove_file(dir.path("few.csv")).unwrap();
+    let refused = dir.run("train p.txt -o refused").refused();
+    assert!(refused.contains("no features"), "{refused}");
+    assert_eq!(dir.files(), before);
+}
+
+/// A run that is killed leaves finished blocks and no model, and the next one goes on to the same bytes.
+#[test]
+fn a_killed_run_goes_on() {
+    let dir = Workdir::new();
+    dir.run("generate balls -o . --labels 200 --dim 6 --radius 0.3,0.7 --train-rows 3000 --test-rows 100").ok();
+    let arguments = "train train.txt --solver adam --epochs 150 --holdout 0 --threads 1 -o";
+    dir.run(&format!("{arguments} whole")).ok();
+    let mut child = dir.command().args(format!("{arguments} killed -q").split(' ')).spawn().unwrap();
+    let start = Instant::now();
+    let blocks = |dir: &Workdir| dir.files().iter().filter(|name| name.ends_with(".block")).count();
+    while blocks(&dir) < 2 && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!dir.path("killed").exists(), "it was killed too late to show anything");
+    assert!(blocks(&dir) >= 2);
+    let refused = dir.run(&format!("{arguments} killed")).refused();
+    assert!(refused.contains("--resume"), "{refused}");
+    let refused = dir.run(&format!("{arguments} killed --resume --decay 0.5")).refused();
+    assert!(refused.contains("'settings.training.decay' differs"), "{refused}");
+    let found = dir.json(&format!("{arguments} killed --resume"));
+    assert!(found["resumed_blocks"].as_u64().unwrap() >= 2, "{found}");
+    let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
+    assert!(bytes("whole") == bytes("killed"));
+}
+
+#[test]
+fn losses_and_grids_are_listed() {
+    let dir = Workdir::new();
+    assert_eq!(dir.run("list losses --format csv").ok().lines().count(), 8);
+    assert!(dir.run("list grids").ok().contains("paper"));
+}

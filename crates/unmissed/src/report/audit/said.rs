@@ -1,0 +1,74 @@
+//! What was found, in words: findings of the evidence, and what numbers rest on.
+
+use super::result::{Assumed, PropensityReport};
+use super::verdict::is_contradicted;
+use crate::evaluate::EvaluationResult;
+use crate::evaluate::findings::{Finding, U008};
+use crate::propensity::contradiction::{Contradiction, EvidenceKind};
+
+/// Findings of the evaluation and of the evidence, by code.
+pub(super) fn findings(evaluation: &EvaluationResult, propensities: &[PropensityReport]) -> Vec<Finding> {
+    let mut findings = evaluation.findings.clone();
+    for report in propensities.iter().filter(|report| is_contradicted(report)) {
+        if let Some(against) = &report.against {
+            findings.push(Finding::new(&U008, contradiction(&report.name, against)));
+        }
+    }
+    findings.sort_by(|a, b| a.code.cmp(&b.code));
+    findings
+}
+
+/// By how much, with the numbers.
+fn contradiction(name: &str, found: &Contradiction) -> String {
+    let all = &found.all;
+    let unit = match found.kind {
+        EvidenceKind::ControlledSet => "positives a controlled row",
+        EvidenceKind::LaterSnapshot => "labels a row",
+    };
+    let z = all.z.map_or("no variance".into(), |z| format!("z = {z:.1}"));
+    let share = |value: f64| format!("{:.0} %", 100.0 * value);
+    let mut text = format!(
+        "{name} implies {:.3} {unit} where {} has {:.3} ± {:.3} ({z}): it takes {} of the relevant labels for observed, the \
+         evidence says {}",
+        all.model,
+        found.kind.name(),
+        all.evidence,
+        all.se,
+        share(all.claimed_share()),
+        share(all.observed_share),
+    );
+    if let Some(band) = found.worst_band() {
+        let counts = match band.to {
+            Some(to) => format!("{} to {to}", band.from),
+            None => format!("{} or more", band.from),
+        };
+        text += &format!(
+            "; worst for labels with {counts} training rows, {} against {}",
+            share(band.claimed_share()),
+            share(band.observed_share)
+        );
+    }
+    if let Some(completeness) = found.completeness() {
+        text +=
+            &format!("; it can only be right if the later snapshot holds no more than {} of what is relevant", share(completeness));
+    }
+    text
+}
+
+/// What each kind of number rests on, each assumption once.
+pub(super) fn assumptions(evaluation: &EvaluationResult) -> Vec<Assumed> {
+    let mut all: Vec<Assumed> = Vec::new();
+    for row in &evaluation.rows {
+        let same = |other: &&mut Assumed| other.estimator == row.estimator.name() && other.assumption == row.assumption;
+        match all.iter_mut().find(same) {
+            Some(known) if known.metrics.contains(&row.metric) => {}
+            Some(known) => known.metrics.push(row.metric.clone()),
+            None => all.push(Assumed {
+                estimator: row.estimator.name().into(),
+                metrics: vec![row.metric.clone()],
+                assumption: row.assumption.clone(),
+            }),
+        }
+    }
+    all
+}
