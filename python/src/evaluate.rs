@@ -9,8 +9,8 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use unmissed::Result;
 use unmissed::data::{Csr, LabelStats};
-use unmissed::evaluate::Evaluation;
 use unmissed::evaluate::compat::{self, Library};
+use unmissed::evaluate::{Conventions, Evaluation};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
 
@@ -32,6 +32,8 @@ pub(crate) struct Request<'py> {
     clip: Option<f64>,
     rate: Option<Shown<'py>>,
     shown: Option<Sparse<'py>>,
+    label_counts: Option<PyReadonlyArray1<'py, u32>>,
+    conventions: Option<String>,
 }
 
 /// Everything about the predictions of one or several models, as JSON.
@@ -57,6 +59,8 @@ pub(crate) fn evaluate(
         request.estimators.as_ref().map(|names| names.iter().map(|name| Estimator::of_name(name)).collect::<Result<Vec<_>>>());
     let estimators = estimators.transpose().map_err(exception)?;
     let interval = request.interval.parse().map_err(exception)?;
+    let conventions: Option<Conventions> = request.conventions.as_deref().map(str::parse).transpose().map_err(exception)?;
+    let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let Request { metrics, ks, level, bootstrap, seed, groups, clip, .. } = &request;
     let tally = run(py, &how, |watch| {
         let truth = truth.labels()?;
@@ -92,6 +96,12 @@ pub(crate) fn evaluate(
         }
         if let Some(shown) = &shown {
             evaluation = evaluation.shown(shown)?;
+        }
+        if let Some(counts) = counts {
+            evaluation = evaluation.label_counts(counts)?;
+        }
+        if let Some(conventions) = conventions {
+            evaluation = evaluation.conventions(conventions);
         }
         evaluation.tally()
     })?;

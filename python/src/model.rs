@@ -37,7 +37,7 @@ pub(crate) struct Settings<'py> {
     decay: Option<f64>,
     clip: Option<f64>,
     weights: Option<Weights<'py>>,
-    normalize: bool,
+    normalize: Option<bool>,
     tune: bool,
     grid: String,
     criterion: Option<String>,
@@ -74,9 +74,14 @@ impl Settings<'_> {
             ("auto" | "adam", _) => Solver::Adam(adam),
             (other, _) => return Err(unmissed::spec::unknown("solver", other, &["auto", "newton", "adam"])),
         };
-        let normalize = if self.normalize { Normalize::L2 } else { Normalize::None };
-        let trainer = trainer.solver(solver)?.clip(self.clip)?.normalize(normalize).seed(self.seed);
-        self.decay.map_or(Ok(trainer), |decay| trainer.decay(decay))
+        let mut trainer = trainer.solver(solver)?.clip(self.clip)?.seed(self.seed);
+        if let Some(decay) = self.decay {
+            trainer = trainer.decay(decay)?;
+        }
+        if let Some(normalize) = self.normalize {
+            trainer = trainer.normalize(if normalize { Normalize::L2 } else { Normalize::None });
+        }
+        Ok(trainer)
     }
 
     /// What is looked for on held-out rows: settings, or the best epoch of Adam.

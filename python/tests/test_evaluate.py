@@ -13,6 +13,7 @@ from conftest import ROOT
 
 import unmissed as um
 from unmissed import _core, _metrics
+from unmissed._metric_texts import TEXTS
 
 CLI = pathlib.Path(os.environ.get("UNMISSED_CLI", ROOT / "target" / "debug" / "unmissed"))
 
@@ -81,6 +82,9 @@ def test_options_reach_the_library(small):
     assert weighted.rows[0].value == pytest.approx(2 * um.precision(truth, scores, k=3))
     a, b = (um.evaluate(truth, scores, metrics=["macro-f:observed"], k=1, random_state=seed).rows[0].se for seed in (0, 1))
     assert a != b
+    empty = (truth.getnnz(axis=1) == 0).mean()
+    skipped = um.evaluate(truth, scores, metrics=["recall:observed"], k=3, conventions="empty-rows=skip").rows[0].value
+    assert empty > 0 and skipped * (1 - empty) == pytest.approx(um.recall(truth, scores, k=3))
     mask = um.evaluate(truth, scores, train=train, propensity="jpv", metrics=["precision:unbiased"], k=1, interval="mask")
     assert mask.rows[0].se != um.evaluate(truth, scores, train=train, propensity="jpv", metrics=["precision:unbiased"], k=1).rows[0].se
 
@@ -101,6 +105,9 @@ def test_options_reach_the_library(small):
         ({"weights": "log"}, "train="),
         ({"rate": "x/y"}, "rate"),
         ({"interval": "both"}, "both"),
+        ({"label_counts": [1.5, 2.0]}, "label_counts"),
+        ({"label_counts": [1]}, "rows"),
+        ({"conventions": "empty-rows=drop"}, "drop"),
         ({"estimators": ["unbaised"]}, "did you mean 'unbiased'"),
         ({"threads": 0}, "threads"),
         ({"y_pred": {}}, "at least one model"),
@@ -133,7 +140,7 @@ def test_an_int_gives_a_float_and_a_sequence_an_array(small):
 
 def test_every_metric_of_the_registry_has_a_function():
     names = [name for name, _ in _core.registry("metrics")]
-    assert list(_metrics.FUNCTIONS) == names
+    assert list(_metrics.FUNCTIONS) == names == list(TEXTS)
     for name in names:
         function = getattr(um, name.replace("-", "_"))
         assert function is _metrics.FUNCTIONS[name]

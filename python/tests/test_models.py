@@ -127,7 +127,8 @@ def test_tuning(balls):
 
 @pytest.mark.parametrize("joint", ["plugin", "alternating"])
 def test_joint_learning(balls, joint, tmp_path):
-    model = um.OneVsRest(propensity=None, joint=joint, epochs=3, holdout=0, decay=1e-3).fit(balls.train)
+    # The unbounded loss may run away where learned propensities are too small for the labels: they are cut.
+    model = um.OneVsRest(propensity=None, joint=joint, epochs=3, holdout=0, decay=1e-2, clip=2.0).fit(balls.train)
     p = model.propensities_
     assert p.origin == f"joint:{joint}" and ((p.values > 0) & (p.values <= 1)).all() and len(p) == 30
     again = pickle.loads(pickle.dumps(model))

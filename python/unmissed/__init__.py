@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._metrics import ndcg_min as ndcg_min
     from ._metrics import precision as precision
     from ._metrics import recall as recall
+    from ._metrics import recall_known as recall_known
     from ._metrics import weighted_precision as weighted_precision
     from ._models import OneVsRest as OneVsRest
     from ._propensity import Propensities as Propensities
@@ -56,7 +57,7 @@ _HOME = {
     "_data": ["Data", "read", "write"],
     "_evaluate": ["evaluate"],
     "_inputs": ["TopK"],
-    "_metrics": ["abandonment", "coverage", "macro_f", "ndcg", "ndcg_min", "precision", "recall", "weighted_precision"],
+    "_metrics": ["abandonment", "coverage", "macro_f", "ndcg", "ndcg_min", "precision", "recall", "recall_known", "weighted_precision"],
     "_models": ["OneVsRest"],
     "_propensity": ["Propensities", "estimate_propensity", "fit_propensity", "propensities"],
     "_report": ["Comparison", "Finding", "Report", "Row"],

@@ -72,6 +72,8 @@ def evaluate(
     clip: float | None = None,
     rate: Any = None,
     shown: Any = None,
+    label_counts: Any = None,
+    conventions: str | None = None,
     level: float = 0.95,
     interval: str = "population",
     bootstrap: int = 200,
@@ -112,6 +114,10 @@ def evaluate(
         `y_true` is a controlled set whose labels were shown at this rate.
     shown : labels, optional
         The pairs that were shown, relevant or not.
+    label_counts : array-like of int, shape (n_rows,), optional
+        How many relevant labels each row has, observed or not, for ``"recall-known"``.
+    conventions : str, optional
+        Other conventions than ours, as in ``"empty-rows=skip"``; the command line's ``--convention``.
     level : float, default 0.95
         Level of intervals.
     interval : {"population", "mask"}, default "population"
@@ -172,6 +178,8 @@ def evaluate(
         "clip": clip,
         "rate": _rate(rate, columns),
         "shown": None if shown is None else _inputs.labels(shown, "shown", columns),
+        "label_counts": None if label_counts is None else _counts(label_counts),
+        "conventions": conventions,
     }
     with working(threads, progress) as how:
         return Report(json.loads(_core.evaluate(truth, models, request, how)))
@@ -188,6 +196,14 @@ def _number_of_labels(given: int | None, labels: list[Any], predictions: list[An
     matrices = [_inputs.labels(value, "labels") for value in labels if value is not None]
     matrices += [_inputs.scores(value, "y_pred") for value in predictions]
     return max((matrix.columns for matrix in matrices), default=0)
+
+
+def _counts(counts: Any) -> Any:
+    """Whole numbers that fit, one for each row."""
+    given = np.asarray(counts)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and not 0 <= given.min() <= given.max() < 2**32):
+        raise ValueError("label_counts does not fit: expected one whole number of at least 0 for each row")
+    return np.ascontiguousarray(given, np.uint32)
 
 
 def _lengths(k: Any) -> list[int]:

@@ -87,6 +87,20 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         0.5
         """,
     ),
+    "recall-known": Text(
+        """Recall at k where the number of relevant labels of each row is known, averaged over rows.
+
+``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any label-wise propensity.""",
+        _OUTSIDE,
+        """
+        >>> import unmissed as um
+        >>> um.recall_known([[0]], [[0, 1]], k=1, label_counts=[4])
+        0.25
+        >>> um.recall_known([[0]], [[0, 1]], k=1, estimator="unbiased", propensity=[0.5, 1.0], label_counts=[4])
+        0.5
+        """,
+        {"label_counts": (None, "array-like of int, shape (n_rows,)\n    How many relevant labels each row has, observed or not.")},
+    ),
     "weighted-precision": Text(
         """Precision at k with a weight for each label, averaged over rows.
 

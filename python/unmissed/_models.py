@@ -43,13 +43,14 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Newton's method goes to the optimum of a convex loss; Adam takes small steps by any. ``"auto"`` is Newton's method where it
         works.
     decay : float, optional
-        How strongly weights are drawn to zero; 1e-4 for Newton's method and 0 for Adam unless given.
+        How strongly weights are drawn to zero; unless given, by the size of rows and the spread of propensities for Newton's method,
+        and 0 for Adam.
     clip : float, optional
         Inverse propensities above this count as this: less variance, some bias.
     weights : str or array-like, optional
         A factor of the loss for each label, or ``"uniform"``, ``"inverse"``, ``"log"``, ``"effective"`` from training counts.
-    normalize : bool, default True
-        Whether rows are divided by their Euclidean norm.
+    normalize : bool, optional
+        Whether rows are divided by their Euclidean norm; unless given, the library decides by the data.
     tolerance : float, optional
         Newton's method: how far the gradient has to shrink.
     max_steps : int, optional
@@ -115,7 +116,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decay: float | None = None,
         clip: float | None = None,
         weights: Any = None,
-        normalize: bool = True,
+        normalize: bool | None = None,
         tolerance: float | None = None,
         max_steps: int | None = None,
         learning_rate: float | None = None,
@@ -189,7 +190,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "decay": self.decay,
             "clip": self.clip,
             "weights": self.weights if self.weights is None or isinstance(self.weights, str) else np.ascontiguousarray(self.weights, np.float64),
-            "normalize": bool(self.normalize),
+            "normalize": self.normalize,
             "tune": bool(self.tune),
             "grid": self.grid,
             "criterion": self.criterion,
