@@ -218,3 +218,16 @@ fn effective_positives_follow_the_clipped_weights() {
     assert!((size(Some(1.0)).1 - 35.0).abs() < 1e-9);
     assert!(Trainer::new("logistic").unwrap().propensities(Some(&p)).effective_sample_size(data.labels()).unwrap().is_none());
 }
+
+/// A label on 11 of 60 rows with a propensity of 0.01 would have to be relevant to more than all rows.
+#[test]
+fn impossible_propensities_are_raised_to_the_frequency() {
+    let (_, data) = small();
+    let p = Propensities::new("impossible", vec![0.01, 0.6, 1.0]).unwrap();
+    let raised = Propensities::new("possible", vec![11.0 / 60.0, 0.6, 1.0]).unwrap();
+    assert_eq!(trainer(&p).raised(data.labels()).unwrap(), 1);
+    let fit = |p: &Propensities| trainer(p).decay(1e-2).unwrap().fit(&data).unwrap();
+    assert!(fit(&p) == fit(&raised));
+    let bounded = Trainer::new("bounded-logistic").unwrap().propensities(Some(&p));
+    assert_eq!(bounded.raised(data.labels()).unwrap(), 0);
+}

@@ -4,7 +4,7 @@
 
 mod common;
 #[path = "../examples/training_study.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 mod study;
 
 use study::{Biased, Ways, benchmark, biased, coat_ways, fitted, generated, mean, part, precision, survey_ways, tuned};

@@ -148,12 +148,13 @@ impl Trainer<'_> {
         let (features, labels) = (features(data)?, data.labels());
         let many = labels.cols();
         self.check(many, rows.len())?;
+        let counts = counts(labels, rows);
         let propensities = match self.solver {
             Solver::Joint(_) => joint::starts(self, many),
-            _ => self.clipped(many),
+            _ => self.possible(&counts, rows.len()),
         };
         let Settled { normalize, decay, .. } = self.settled(data)?;
-        let bias = starting_bias(labels, rows, &propensities, self.loss);
+        let bias = starting_bias(&counts, rows.len(), &propensities, self.loss);
         let (rounds, batches) = match self.solver {
             Solver::Adam(adam) | Solver::Joint(adam) => {
                 (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, normalize))
@@ -207,10 +208,15 @@ impl Trainer<'_> {
 
     fn train_lanes(&self, problem: &Problem<'_>, first: u32, decay: f64) -> Result<Finished> {
         let plain = |block| Finished { block, propensities: None };
-        match &self.solver {
+        let finished = match &self.solver {
             Solver::Adam(adam) => adam::train::<LANES>(problem, first, adam, decay).map(plain),
             Solver::Newton(newton) => newton::train::<LANES>(problem, first, newton, decay).map(plain),
             Solver::Joint(adam) => joint::train::<LANES>(problem, first, adam, decay),
+        }?;
+        match finished.block.weights.iter().chain(&finished.block.bias).all(|weight| weight.is_finite()) {
+            true => Ok(finished),
+            false => Err(Error::value(format!("training ran away: weights of labels from {first} on are not finite"))
+                .hint("use more decay, a smaller rate, or clip inverse propensities")),
         }
     }
 
@@ -255,17 +261,22 @@ pub(super) fn features<'a>(data: &'a Dataset<'_>) -> Result<&'a Features<'a>> {
     })
 }
 
-/// The log-odds of each label's corrected frequency, within reason.
-fn starting_bias(labels: &Labels<'_>, rows: &[usize], propensities: &[f64], loss: &dyn Loss) -> Vec<f32> {
-    let mut counts = vec![0u32; labels.cols()];
+/// How often each label occurs on the rows.
+fn counts(labels: &Labels<'_>, rows: &[usize]) -> Vec<u64> {
+    let mut counts = vec![0; labels.cols()];
     for &row in rows {
         labels.row_ids(row).iter().for_each(|&label| counts[label as usize] += 1);
     }
-    let n = rows.len() as f64;
+    counts
+}
+
+/// The log-odds of each label's corrected frequency, within reason.
+fn starting_bias(counts: &[u64], rows: usize, propensities: &[f64], loss: &dyn Loss) -> Vec<f32> {
+    let n = rows as f64;
     let corrects = loss.nature().corrects;
-    let start = |(&count, &p): (&u32, &f64)| {
+    let start = |(&count, &p): (&u64, &f64)| {
         let q = if corrects { 1.0 / p } else { 1.0 };
-        let prior = ((f64::from(count) * q + 0.5) / (n + 1.0)).clamp(1e-7, 0.5);
+        let prior = ((count as f64 * q + 0.5) / (n + 1.0)).clamp(1e-7, 0.5);
         (prior / (1.0 - prior)).ln() as f32
     };
     counts.iter().zip(propensities).map(start).collect()

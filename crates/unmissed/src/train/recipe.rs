@@ -59,6 +59,8 @@ pub struct Trained {
     pub learned: Option<Propensities>,
     /// How many positives the training rests on, when they have different weights.
     pub effective: Option<EffectiveSampleSize>,
+    /// Labels that occur more often than their propensity allows, so that training raised it to their frequency.
+    pub raised: usize,
     /// Blocks that an earlier run had finished.
     pub resumed: usize,
 }
@@ -212,9 +214,15 @@ impl<'a> Recipe<'a> {
             about.settings["criterion"] = json!(tuning.criterion);
             about.settings["decided_on_rows"] = json!(tuning.rows);
             about.settings["tuning"] = json!(tuning.trials);
+            // How long it took is no part of the model: the same run makes the same bytes.
+            for trial in about.settings["tuning"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+                trial.remove("seconds");
+            }
         }
         about.settings["effective_sample_size"] = json!(effective);
-        Ok(Trained { about, tuning, learned, effective, resumed })
+        let raised = trainer.raised(data.labels())?;
+        about.settings["raised_propensities"] = json!(raised);
+        Ok(Trained { about, tuning, learned, effective, raised, resumed })
     }
 }
 

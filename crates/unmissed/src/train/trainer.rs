@@ -9,8 +9,8 @@ use crate::error::{Error, Result, digits};
 use crate::losses::{self, Loss, Nature};
 use crate::predict::Normalize;
 use crate::progress::{Progress, Silent};
+use crate::propensity::Propensities;
 use crate::propensity::checks::{EffectiveSampleSize, effective_sample_size};
-use crate::propensity::{Propensities, Source};
 
 /// How a block of labels is trained.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -217,12 +217,9 @@ impl<'a> Trainer<'a> {
     pub fn effective_sample_size(&self, labels: &Labels<'_>) -> Result<Option<EffectiveSampleSize>> {
         match self.propensities {
             Some(propensities) if self.loss.nature().corrects => {
-                let clipped = Propensities::clipping(
-                    propensities.origin(),
-                    self.clipped(labels.cols()),
-                    vec![Source::Estimated; labels.cols()],
-                )?;
-                effective_sample_size(&clipped, &LabelStats::of(labels)).map(Some)
+                let stats = LabelStats::of(labels);
+                let used = Propensities::new(propensities.origin(), self.possible(&stats.dense_counts()?, labels.rows()))?;
+                effective_sample_size(&used, &stats).map(Some)
             }
             _ => Ok(None),
         }
@@ -262,13 +259,30 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// The propensities that count: clipped, or 1 when there are none.
+    /// The propensities that are asked for: clipped, or 1 when there are none.
     pub(super) fn clipped(&self, labels: usize) -> Vec<f64> {
         let least = self.clip.map_or(0.0, |most| 1.0 / most);
         match self.propensities {
             Some(propensities) => propensities.values().iter().map(|p| p.max(least)).collect(),
             None => vec![1.0; labels],
         }
+    }
+
+    /// The propensities that training uses on labels that occur so often in so many rows. Below its frequency the propensity of a
+    /// label fits no truth, and a loss without a lower bound has no optimum: there it is raised to the frequency.
+    pub(super) fn possible(&self, counts: &[u64], rows: usize) -> Vec<f64> {
+        let mut propensities = self.clipped(counts.len());
+        if !self.loss.nature().bounded {
+            let least = counts.iter().map(|count| *count as f64 / rows.max(1) as f64);
+            propensities.iter_mut().zip(least).for_each(|(p, least)| *p = p.max(least));
+        }
+        propensities
+    }
+
+    /// How many labels occur more often than their propensity allows, so that training raises it.
+    pub fn raised(&self, labels: &Labels<'_>) -> Result<usize> {
+        let used = self.possible(&LabelStats::of(labels).dense_counts()?, labels.rows());
+        Ok(used.iter().zip(self.clipped(labels.cols())).filter(|(used, asked)| **used > *asked).count())
     }
 }
 

@@ -90,9 +90,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         return Err(located(Error::value("the data have no features to train on")).into());
     }
     let propensities = model.map(|model| model.propensities(&stats)).transpose()?;
-    if propensities.is_none() && args.joint.is_none() && trainer.loss().nature().corrects {
-        app.note("no --propensity is given: nothing is taken to be missing");
-    }
+    let pointless = propensities.is_none() && args.joint.is_none() && trainer.loss().nature().corrects;
     let labels = data.labels().cols();
     let weights = args.weights.as_deref().map(|how| inputs::weights(how, Some(&stats), labels)).transpose()?;
     let validation = args.tuning.validation.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
@@ -107,7 +105,11 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         app.note(&format!("wrote {}", path.display()));
     }
     app.note(&format!("wrote {}", args.output.display()));
-    app.emit(&present::document(&trained, shape(&data), start.elapsed())?)
+    let mut document = present::document(&trained, shape(&data), start.elapsed())?;
+    if pointless {
+        document = document.note("No --propensity was given: nothing was taken to be missing.");
+    }
+    app.emit(&document)
 }
 
 fn shape(data: &Dataset<'_>) -> present::Shape {

@@ -26,6 +26,12 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
             document = document.note(format!("{hidden} more trials are in the model: 'unmissed inspect' and json have them all."));
         }
     }
+    if trained.raised > 0 {
+        document = document.note(format!(
+            "{} labels occur more often than their propensity allows: it was raised to their frequency.",
+            trained.raised
+        ));
+    }
     if let Some(effective) = trained.effective
         && effective.effective < 0.1 * effective.positives
     {
@@ -38,7 +44,8 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     let about = &trained.about;
     let data = json!({
         "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity,
-        "seed": about.seed, "settings": about.settings, "resumed_blocks": trained.resumed, "seconds": time.as_secs_f64(),
+        "seed": about.seed, "settings": about.settings, "tuning": trained.tuning, "resumed_blocks": trained.resumed,
+        "seconds": time.as_secs_f64(),
     });
     Ok(document.data(data)?)
 }
