@@ -60,6 +60,31 @@ fn compatible_estimates_agree_with_the_truth_and_others_do_not() {
 }
 
 #[test]
+fn normalising_hides_what_is_impossible() {
+    must_hold("implausible");
+}
+
+#[test]
+fn experiments_without_their_data_say_so() {
+    for name in ["timelapse", "hierarchy"] {
+        let outcome = run(name);
+        assert!(outcome.tables.is_empty() && outcome.notes.iter().any(|note| note.starts_with("Not run: ")), "{name}");
+    }
+}
+
+#[test]
+fn joint_learning_and_tails_have_a_line_for_each_model() {
+    assert_eq!(run("joint").tables[0].rows().len(), 8);
+    assert_eq!(run("tails").tables[0].rows().len(), 4);
+}
+
+#[test]
+fn controlled_rows_tell_propensities() {
+    let outcome = must_hold("controlled");
+    assert_eq!(outcome.tables[0].rows().len(), 9);
+}
+
+#[test]
 fn the_page_and_files_have_everything() {
     let folder = tempfile::tempdir().unwrap();
     let finished: Vec<_> = ["scaling", "counterexample"].map(|name| (find(name).unwrap(), run(name))).into();

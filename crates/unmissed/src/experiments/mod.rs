@@ -10,11 +10,16 @@
 //! Schultheis, Wydmuch, Babbar and Dembczynski: *On Missing Labels, Long-tails and Propensities in Extreme Multi-label
 //! Classification*, KDD 2022.
 
+mod ask;
 mod biased;
 mod context;
+mod controlled;
 mod counterexample;
 mod given;
+mod hierarchy;
 mod imbalance;
+mod implausible;
+mod joint;
 mod linear;
 mod mismatch;
 mod outcome;
@@ -22,6 +27,8 @@ pub mod page;
 mod paper;
 mod scaling;
 mod statistics;
+mod tails;
+mod timelapse;
 
 pub use context::{Context, Size};
 pub use given::{Given, given};
@@ -31,8 +38,19 @@ use crate::error::Result;
 use crate::spec::{self, Named};
 
 /// All experiments, in the order in which `all` runs them.
-pub static EXPERIMENTS: &[&dyn Experiment] =
-    &[&imbalance::Imbalance, &scaling::Scaling, &mismatch::Mismatch, &statistics::Statistics, &counterexample::Counterexample];
+pub static EXPERIMENTS: &[&dyn Experiment] = &[
+    &imbalance::Imbalance,
+    &scaling::Scaling,
+    &counterexample::Counterexample,
+    &statistics::Statistics,
+    &mismatch::Mismatch,
+    &implausible::Implausible,
+    &timelapse::Timelapse,
+    &hierarchy::Hierarchy,
+    &tails::Tails,
+    &joint::Joint,
+    &controlled::Controlled,
+];
 
 /// An experiment of the paper, or one that it suggests.
 pub trait Experiment: Named + Sync {
