@@ -2,11 +2,12 @@
 //!
 //! The crate follows the data: [`data`] is read and described; [`propensity`] says how likely a relevant label is to be
 //! observed; [`metrics`] are what one wants to know, [`evaluate`] gets it from incomplete labels, and [`report`] shows it.
-//! [`predict`] ranks labels by a linear model, and keeps models in files.
+//! [`predict`] ranks labels by a linear model, and keeps models in files. [`experiments`] are those of the paper.
 
 pub mod data;
 pub mod error;
 pub mod evaluate;
+pub mod experiments;
 pub mod losses;
 pub mod metrics;
 pub mod predict;

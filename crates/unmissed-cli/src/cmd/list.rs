@@ -5,6 +5,7 @@ use unmissed::cells;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
 use unmissed::evaluate::{CHECKS, CONVENTIONS};
+use unmissed::experiments::EXPERIMENTS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::METRICS;
 use unmissed::propensity::estimators::ESTIMATORS;
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         registry("metrics", "what evaluation measures (--metrics)", METRICS),
         registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),
         registry("losses", "what training makes small (--loss)", LOSSES),
+        registry("experiments", "the paper's experiments (unmissed reproduce)", EXPERIMENTS),
         registry("grids", "settings that tuning tries (--grid)", GRIDS),
         Registry {
             name: "checks",

@@ -11,6 +11,7 @@ mod list;
 mod mask;
 mod predict;
 mod propensity;
+mod reproduce;
 mod split;
 mod stats;
 mod train;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Train(Box<train::Args>),
     Evaluate(Box<evaluate::Args>),
     Merge(evaluate::MergeArgs),
+    Reproduce(reproduce::Args),
     Convert(convert::Args),
     List(list::Args),
     Completions(completions::Args),
@@ -52,6 +54,7 @@ impl Command {
             Command::Train(args) => train::run(args, app),
             Command::Evaluate(args) => evaluate::run(args, app),
             Command::Merge(args) => evaluate::merge(args, app),
+            Command::Reproduce(args) => reproduce::run(args, app),
             Command::Convert(args) => convert::run(args, app),
             Command::List(args) => list::run(args, app),
             Command::Completions(args) => completions::run(args, app),

@@ -9,6 +9,7 @@ mod explorer;
 mod parts;
 mod propensities;
 mod scores;
+pub mod sections;
 mod verdict;
 
 use super::audit::AuditResult;

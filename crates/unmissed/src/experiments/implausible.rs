@@ -1,0 +1,80 @@
+//! `implausible`: normalising hides that propensity-scored precision is impossible.
+//!
+//! The estimate that the literature prints is divided by the best value that any prediction could have had on the same data. The
+//! estimate itself may exceed 100 %, which says that the propensities cannot be right. Models and data are those of `mismatch`,
+//! where the truth is known.
+
+use super::biased::{NOISES, mean_se};
+use super::mismatch::{Cell, sets};
+use super::{Context, Experiment, Outcome};
+use crate::cells;
+use crate::error::Result;
+use crate::report::{Column, Table};
+use crate::spec::Named;
+
+/// See the module's page.
+pub(super) struct Implausible;
+
+/// The paper's PfastreXML: data set, whether normalised, at 1, 3 and 5.
+const PAPER: [(&str, &str, [f64; 3]); 4] = [
+    ("PfastreXML on WikiLSHTC-325K (paper)", "normalized", [31.16, 31.80, 33.35]),
+    ("PfastreXML on WikiLSHTC-325K (paper)", "unnormalized", [196.96, 118.54, 85.28]),
+    ("PfastreXML on Amazon-670K (paper)", "normalized", [29.93, 31.26, 32.80]),
+    ("PfastreXML on Amazon-670K (paper)", "unnormalized", [326.47, 282.28, 250.57]),
+];
+
+impl Named for Implausible {
+    fn name(&self) -> &'static str {
+        "implausible"
+    }
+    fn summary(&self) -> &'static str {
+        "normalized beside unnormalized propensity-scored precision, and the truth beside both"
+    }
+}
+
+impl Experiment for Implausible {
+    fn reproduces(&self) -> &'static str {
+        "the table of normalized and unnormalized propensity-scored precision"
+    }
+
+    fn needs(&self) -> &'static str {
+        "what mismatch works on"
+    }
+
+    fn run(&self, context: &Context<'_>) -> Result<Outcome> {
+        let mut outcome = Outcome::new();
+        let words = ["data set", "labels missing by", "trained with", "scored with", "estimate"].map(Column::new).into_iter();
+        let columns = words.chain(["@1", "@3", "@5"].map(|name| Column::new(name).fixed(2)));
+        let mut table = Table::new("implausible", columns).titled("Propensity-scored precision (%), normalized and not");
+        let (mut normalized, mut impossible) = (0.0f64, 0.0f64);
+        for set in sets(context)? {
+            for (noise, method) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let cells: Vec<&Cell> = set.cells.iter().filter(|cell| (cell.noise, cell.method) == (noise, method)).collect();
+                let mut add = |scored: &'static str, estimate: &'static str, of: &dyn Fn(&Cell) -> [f64; 3]| {
+                    let at = |k: usize| mean_se(&cells.iter().map(|cell| 100.0 * of(cell)[k]).collect::<Vec<_>>()).0;
+                    table.row(cells![set.name.clone(), NOISES[noise], NOISES[method], scored, estimate, at(0), at(1), at(2)]);
+                };
+                add("complete labels", "truth", &|cell| cell.precision);
+                for (place, scored) in NOISES.into_iter().enumerate() {
+                    add(scored, "normalized", &|cell| cell.normalized[place]);
+                    add(scored, "unnormalized", &|cell| cell.unbiased[place]);
+                    for cell in &cells {
+                        normalized = normalized.max(cell.normalized[place][0]);
+                        impossible = impossible.max(cell.unbiased[place][0]);
+                    }
+                }
+            }
+        }
+        for (name, estimate, values) in PAPER {
+            table.row(cells![name, "", "", "jpv", estimate, values[0], values[1], values[2]]);
+        }
+        outcome.tables.push(table);
+        outcome.must(
+            "normalized values cannot tell: they stay below 100 %",
+            normalized <= 1.0 + 1e-9,
+            format!("at most {:.2} %", 100.0 * normalized),
+        );
+        outcome.reports("unnormalized values exceed 100 % under wrong propensities", format!("up to {:.2} %", 100.0 * impossible));
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,63 @@
+//! Linear models as the experiments train them: settings are searched once for each method and data set, on a tenth of the biased
+//! training rows, by the loss that is trained.
+
+use super::context::{Context, Size};
+use crate::data::{Csr, Dataset};
+use crate::error::{Error, Result};
+use crate::predict::file::fingerprint;
+use crate::predict::{Model, Normalize, PredictOptions};
+use crate::propensity::Propensities;
+use crate::train::{Grid, Search, Trainer, Tuning};
+use serde_json::json;
+
+/// Labels of a row that models rank.
+pub(super) const DEPTH: usize = 5;
+
+/// What to train with.
+#[derive(Clone, Copy)]
+pub(super) struct Method<'a> {
+    /// For people, and to tell searches apart.
+    pub(super) name: &'a str,
+    /// What is taken to be missing; nothing when `None`.
+    pub(super) propensities: Option<&'a Propensities>,
+    /// Dense artificial features stay as they are; words are scaled to length 1.
+    pub(super) normalize: Normalize,
+}
+
+impl<'a> Method<'a> {
+    /// The trainer before its settings are known.
+    pub(super) fn trainer(&self, context: &Context<'a>, seed: u64) -> Result<Trainer<'a>> {
+        let loss = if self.propensities.is_some() { "unbiased-logistic" } else { "logistic" };
+        let trainer = Trainer::new(loss)?.propensities(self.propensities).normalize(self.normalize);
+        Ok(trainer.seed(seed).progress(context.progress))
+    }
+
+    /// Searches for settings; the search is kept.
+    pub(super) fn tune(&self, context: &Context<'a>, set: &str, data: &Dataset<'_>) -> Result<Tuning> {
+        let trainer = self.trainer(context, context.seed)?;
+        let mut grid = Grid::named("default", trainer.chosen_solver())?;
+        if context.size == Size::Tiny {
+            grid.decays = vec![1e-4, 1e-3];
+        }
+        let values = self.propensities.map(|p| p.values());
+        let settings = json!([set, self.name, format!("{:?}", trainer.chosen_solver()), marked(data)?, values, grid.decays]);
+        context.part(&format!("settings for {set}, {}", self.name), &settings, || Search::new(grid).run(&trainer, data))
+    }
+
+    /// Trains with settings that were found.
+    pub(super) fn train(&self, context: &Context<'a>, tuning: &Tuning, data: &Dataset<'_>, seed: u64) -> Result<Model> {
+        tuning.apply(&self.trainer(context, seed)?)?.fit(data)
+    }
+}
+
+/// What tells data from other data.
+pub(super) fn marked(data: &Dataset<'_>) -> Result<String> {
+    let features = data.features().ok_or_else(|| Error::value("the rows have no features").expected("features to train on"))?;
+    Ok(fingerprint(features, data.labels()))
+}
+
+/// The first labels of each row.
+pub(super) fn top(context: &Context<'_>, model: &Model, data: &Dataset<'_>) -> Result<Csr<'static, f32>> {
+    let features = data.features().ok_or_else(|| Error::value("the rows have no features").expected("features to predict from"))?;
+    model.predict(features, &PredictOptions { k: DEPTH, progress: context.progress, ..PredictOptions::default() })
+}

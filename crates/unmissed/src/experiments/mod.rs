@@ -1,0 +1,68 @@
+//! The paper's experiments, one file each: what it prints, and what comes out here.
+//!
+//! An experiment is an entry of [`EXPERIMENTS`]. It says which table or figure of the paper it belongs to, which data it needs and
+//! how long it takes; [`Experiment::run`] gives an [`Outcome`]: tables with our numbers beside the paper's, charts, and claims that
+//! hold or do not. What it works with is a [`Context`]: how large, which seed, which data sets the user has, and where finished
+//! parts are kept, so that a run that was interrupted goes on where it was. Adding an experiment is one new file and one line
+//! in the list.
+//!
+//! # Reference
+//! Schultheis, Wydmuch, Babbar and Dembczynski: *On Missing Labels, Long-tails and Propensities in Extreme Multi-label
+//! Classification*, KDD 2022.
+
+mod ask;
+mod biased;
+mod context;
+mod controlled;
+mod counterexample;
+mod given;
+mod hierarchy;
+mod imbalance;
+mod implausible;
+mod joint;
+mod linear;
+mod mismatch;
+mod outcome;
+pub mod page;
+mod paper;
+mod scaling;
+mod statistics;
+mod tails;
+mod timelapse;
+
+pub use context::{Context, Size};
+pub use given::{Given, given};
+pub use outcome::{Claim, Outcome, Verdict};
+
+use crate::error::Result;
+use crate::spec::{self, Named};
+
+/// All experiments, in the order in which `all` runs them.
+pub static EXPERIMENTS: &[&dyn Experiment] = &[
+    &imbalance::Imbalance,
+    &scaling::Scaling,
+    &counterexample::Counterexample,
+    &statistics::Statistics,
+    &mismatch::Mismatch,
+    &implausible::Implausible,
+    &timelapse::Timelapse,
+    &hierarchy::Hierarchy,
+    &tails::Tails,
+    &joint::Joint,
+    &controlled::Controlled,
+];
+
+/// An experiment of the paper, or one that it suggests.
+pub trait Experiment: Named + Sync {
+    /// The table or figure of the paper.
+    fn reproduces(&self) -> &'static str;
+    /// The data it works on.
+    fn needs(&self) -> &'static str;
+    /// Runs it. Data that are not there are a note, not an error.
+    fn run(&self, context: &Context<'_>) -> Result<Outcome>;
+}
+
+/// The experiment with this name, or an error that suggests a near one.
+pub fn find(name: &str) -> Result<&'static dyn Experiment> {
+    spec::find(EXPERIMENTS, "experiment", name)
+}

@@ -1,0 +1,110 @@
+//! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
+
+use super::biased::{generated, part};
+use super::linear::{DEPTH, Method, marked};
+use super::{Context, Experiment, Outcome};
+use crate::cells;
+use crate::data::{Dataset, LabelStats};
+use crate::error::{Error, Result};
+use crate::evaluate::Evaluation;
+use crate::metrics::Estimator;
+use crate::predict::{Normalize, PredictOptions};
+use crate::propensity::Propensities;
+use crate::report::plot::{Chart, Scale, Series};
+use crate::report::{Column, Table};
+use crate::spec::Named;
+use serde_json::json;
+
+/// See the module's page.
+pub(super) struct Tails;
+
+const METRICS: [&str; 5] = ["precision", "weighted-precision", "macro-f", "coverage", "abandonment"];
+
+impl Named for Tails {
+    fn name(&self) -> &'static str {
+        "tails"
+    }
+    fn summary(&self) -> &'static str {
+        "macro-F, coverage, abandonment and weighted precision of vanilla, corrected and tail-weighted models"
+    }
+}
+
+impl Experiment for Tails {
+    fn reproduces(&self) -> &'static str {
+        "section 4.4, which argues it without numbers"
+    }
+
+    fn needs(&self) -> &'static str {
+        "a survey"
+    }
+
+    fn run(&self, context: &Context<'_>) -> Result<Outcome> {
+        let mut outcome = Outcome::new();
+        let shown = METRICS.map(|name| Column::new(format!("{name}@{DEPTH}")).fixed(2));
+        let mut table = Table::new("tails", std::iter::once(Column::new("model")).chain(shown))
+            .titled("What each objective buys (%), on complete test labels of a survey");
+        let mut chart = Chart::new("Precision and coverage of the same data under four objectives")
+            .x(format!("precision@{DEPTH} (%)"), Scale::Linear)
+            .y(format!("coverage@{DEPTH} (%)"), Scale::Linear);
+        let [users, items] = context.size.pick(["1000", "60"], ["4000", "300"], ["10000", "1000"]).map(str::to_owned);
+        let data = generated("survey", &[("users", users), ("items", items)], context.seed)?;
+        let (train, test) = (part(&data, "train")?, part(&data, "test_clean")?);
+        let values = data.table("propensities").map(|table| table.rows.iter().map(|row| row[0]).collect()).unwrap_or_default();
+        let lines = lines(context, train, test, &Propensities::new("true", values)?)?;
+        for (name, values) in &lines {
+            let cells = values.iter().map(|value| crate::report::Cell::from(100.0 * value));
+            table.row(cells![name.clone()].into_iter().chain(cells));
+            chart = chart.series(Series::points(name.clone(), [(100.0 * values[0], 100.0 * values[3])]));
+        }
+        let best = |metric: usize| {
+            let better = |a: &&(String, Vec<f64>), b: &&(String, Vec<f64>)| a.1[metric].total_cmp(&b.1[metric]);
+            lines.iter().max_by(better).map_or_else(String::new, |line| line.0.clone())
+        };
+        for (place, metric) in METRICS.iter().enumerate().take(4) {
+            outcome.reports(format!("which model is best in {metric}@{DEPTH}"), best(place));
+        }
+        outcome.tables.push(table);
+        outcome.charts.push(("tails".into(), chart));
+        outcome.notes.push(
+            "Tail-weighted models rank labels by probability times weight; the weight of a label is the inverse of its observed frequency, \
+             scaled to a mean of 1, and is also the gain in weighted precision. Lower is better for abandonment."
+                .into(),
+        );
+        Ok(outcome)
+    }
+}
+
+/// The values of all metrics by model.
+fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: &Propensities) -> Result<Vec<(String, Vec<f64>)>> {
+    context.part("tails", &json!([marked(train)?, marked(test)?]), || {
+        let stats = LabelStats::of(train.labels());
+        let raw: Vec<f64> = (0..train.labels().cols() as u32).map(|label| 1.0 / stats.count(label).max(1) as f64).collect();
+        let mean = raw.iter().sum::<f64>() / raw.len() as f64;
+        let weights: Vec<f64> = raw.iter().map(|weight| weight / mean).collect();
+        let features = test.features().ok_or_else(|| Error::value("the test rows have no features"))?;
+        let mut lines = Vec::new();
+        for (name, p) in [("vanilla", None), ("corrected", Some(truth))] {
+            let method = Method { name, propensities: p, normalize: Normalize::None };
+            let tuning = method.tune(context, "tails", train)?;
+            let model = method.train(context, &tuning, train, context.seed)?;
+            for (weighted, weights_used) in [("", None), (", tail-weighted", Some(weights.as_slice()))] {
+                let options =
+                    PredictOptions { k: DEPTH, weights: weights_used, progress: context.progress, ..PredictOptions::default() };
+                let ranked = model.predict(features, &options)?;
+                let result = Evaluation::new(test.labels(), &[("model", &ranked)])?
+                    .metrics(&METRICS)?
+                    .estimators(&[Estimator::Observed])
+                    .ks(&[DEPTH])?
+                    .weights("inverse frequency", weights.clone())?
+                    .bootstrap(0, 0)
+                    .run()?;
+                let value = |metric: &&str| {
+                    let row = result.find(metric, DEPTH, Estimator::Observed).and_then(|row| row.value);
+                    row.ok_or_else(|| Error::value(format!("{metric}@{DEPTH} has no value")))
+                };
+                lines.push((format!("{name}{weighted}"), METRICS.iter().map(value).collect::<Result<_>>()?));
+            }
+        }
+        Ok(lines)
+    })
+}

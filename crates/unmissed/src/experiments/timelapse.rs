@@ -1,0 +1,120 @@
+//! `timelapse`: real missing labels. What an earlier snapshot says about a model, corrected in several ways, beside what a later
+//! snapshot says.
+
+use super::given::{Given, read};
+use super::linear::{marked, top};
+use super::{Context, Experiment, Outcome};
+use crate::cells;
+use crate::data::{Csr, LabelStats, Labels};
+use crate::error::{Error, Result};
+use crate::evaluate::Evaluation;
+use crate::metrics::Estimator;
+use crate::propensity::estimators::timelapse::timelapse;
+use crate::propensity::{Propensities, Ratio, models};
+use crate::report::{Column, Table};
+use crate::spec::Named;
+use crate::train::{Adam, Solver, Trainer};
+use serde_json::json;
+
+/// See the module's page.
+pub(super) struct Timelapse;
+
+/// The two snapshots of training and test rows.
+const FILES: [&str; 4] = ["train_early.txt", "train_late.txt", "test_early.txt", "test_late.txt"];
+/// How the model is trained whose scores are estimated; which model it is does not matter here.
+const ADAM: Adam = Adam { rate: 0.02, batch: 512, epochs: 5 };
+
+impl Named for Timelapse {
+    fn name(&self) -> &'static str {
+        "timelapse"
+    }
+    fn summary(&self) -> &'static str {
+        "real missing labels: estimates from an earlier snapshot against a later one"
+    }
+}
+
+impl Experiment for Timelapse {
+    fn reproduces(&self) -> &'static str {
+        "nothing: the paper has no real missing labels whose truth is known later"
+    }
+
+    fn needs(&self) -> &'static str {
+        "a folder with train_early.txt, train_late.txt, test_early.txt and test_late.txt (--data)"
+    }
+
+    fn run(&self, context: &Context<'_>) -> Result<Outcome> {
+        let mut outcome = Outcome::new();
+        let words = ["data set", "estimate"].map(Column::new).into_iter();
+        let numbers = ["P@1", "P@3", "P@5", "off at 1"].map(|name| Column::new(name).fixed(2));
+        let mut table = Table::new("timelapse", words.chain(numbers)).titled(
+            "Precision (%) of a model trained on the earlier snapshot: estimates from earlier test labels, and what came later",
+        );
+        for given in &context.data {
+            let Some(found) = scores(context, given)? else { continue };
+            let truth = found.last().map_or(0.0, |line| line.1[0]);
+            let off = |name: &str| found.iter().find(|line| line.0 == name).map_or(f64::NAN, |line| (line.1[0] - truth).abs());
+            for (name, values) in &found {
+                let [a, b, c] = values.map(|value| 100.0 * value);
+                table.row(cells![given.name.clone(), name.clone(), a, b, c, 100.0 * (values[0] - truth)]);
+            }
+            outcome.must(
+                format!("{}: propensities from two snapshots are nearer the later truth than JPV's defaults", given.name),
+                off("timelapse") < off("jpv"),
+                format!("off by {:.1} points, JPV by {:.1}", 100.0 * off("timelapse"), 100.0 * off("jpv")),
+            );
+            outcome.reports(
+                format!("{}: even they overshoot", given.name),
+                "labels that a model ranks first are less likely to be missing than the average of their label: p depends on the row",
+            );
+        }
+        if table.rows().len() == 0 {
+            outcome.not_run("this experiment", self.needs());
+        } else {
+            outcome.tables.push(table);
+        }
+        Ok(outcome)
+    }
+}
+
+/// The estimates by name, the later truth at the end; `None` when the folder has no snapshots.
+fn scores(context: &Context<'_>, given: &Given) -> Result<Option<Vec<(String, [f64; 3])>>> {
+    let files: Vec<_> = FILES.iter().filter_map(|name| given.file(name)).collect();
+    let [train, train_late, test, test_late] = files.as_slice() else { return Ok(None) };
+    let (train, train_late, test, test_late) = (read(train)?, read(train_late)?, read(test)?, read(test_late)?);
+    let settings = json!([marked(&train)?, marked(&train_late)?, marked(&test)?, marked(&test_late)?]);
+    let found = context.part(&format!("timelapse on {}", given.name), &settings, || {
+        let trainer = Trainer::new("logistic")?.solver(Solver::Adam(ADAM))?.decay(0.0)?;
+        let model = trainer.seed(context.seed).progress(context.progress).fit(&train)?;
+        let ranked = top(context, &model, &test)?;
+        let stats = LabelStats::of(train.labels());
+        let ratio = Ratio::new(models::family("power")?);
+        let mut found = vec![("observed".to_owned(), precision(test.labels(), &ranked, None)?)];
+        for name in ["jpv", "power"] {
+            let p = models::parse(name)?.propensities(&stats)?;
+            found.push((name.to_owned(), precision(test.labels(), &ranked, Some(p))?));
+        }
+        for (name, how) in [("timelapse", ratio.clone()), ("timelapse, shrunken", ratio.shrunken())] {
+            let p = timelapse(train.labels(), train_late.labels(), &how)?.propensities;
+            found.push((name.to_owned(), precision(test.labels(), &ranked, Some(p))?));
+        }
+        found.push(("later truth".to_owned(), precision(test_late.labels(), &ranked, None)?));
+        Ok(found)
+    })?;
+    Ok(Some(found))
+}
+
+fn precision(labels: &Labels<'_>, ranked: &Csr<'_, f32>, p: Option<Propensities>) -> Result<[f64; 3]> {
+    let estimator = if p.is_some() { Estimator::Unbiased } else { Estimator::Observed };
+    let evaluation = Evaluation::new(labels, &[("model", ranked)])?.metrics(&["precision"])?.estimators(&[estimator]);
+    let evaluation = evaluation.ks(&[1, 3, 5])?.bootstrap(0, 0);
+    let result = match p {
+        Some(p) => evaluation.propensity(p).run()?,
+        None => evaluation.run()?,
+    };
+    let mut values = [0.0; 3];
+    for (k, value) in [1, 3, 5].into_iter().zip(&mut values) {
+        let found = result.find("precision", k, estimator).and_then(|row| row.value);
+        *value = found.ok_or_else(|| Error::value(format!("precision@{k} has no value")))?;
+    }
+    Ok(values)
+}
