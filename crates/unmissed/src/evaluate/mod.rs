@@ -22,8 +22,8 @@
 //! ```
 
 mod bootstrap;
-mod classes;
 mod by_count;
+mod classes;
 pub mod compare;
 pub mod compat;
 pub mod controlled;
@@ -54,8 +54,8 @@ mod table;
 mod tally;
 mod tally_file;
 
-pub use conventions::{CONVENTIONS, Convention, Conventions};
 pub use by_count::{HitsByCount, ModelHits};
+pub use conventions::{CONVENTIONS, Convention, Conventions};
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use groups::Groups;
 pub use interval::IntervalKind;
