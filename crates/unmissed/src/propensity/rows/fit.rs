@@ -31,7 +31,7 @@ pub struct RowFit<'a> {
     early: &'a Labels<'a>,
     later: &'a Labels<'a>,
     evidence: Evidence,
-    scores: Option<&'a Csr<'a, f32>>,
+    scores: Option<(String, &'a Csr<'a, f32>)>,
     covariates: Option<Vec<Covariate>>,
     folds: usize,
     replicates: usize,
@@ -51,13 +51,13 @@ impl<'a> RowFit<'a> {
     }
 
     /// The audited model's predictions for the same rows, made without having been trained on them.
-    pub fn scores(mut self, scores: &'a Csr<'a, f32>) -> Result<Self> {
+    pub fn scores(mut self, name: &str, scores: &'a Csr<'a, f32>) -> Result<Self> {
         if (scores.rows(), scores.cols()) != (self.early.rows(), self.early.cols()) {
             return Err(Error::value("the predictions are not for the matched rows")
                 .expected(format!("{} rows and {} labels", self.early.rows(), self.early.cols()))
                 .found(format!("{} rows and {} labels", scores.rows(), scores.cols())));
         }
-        self.scores = Some(scores);
+        self.scores = Some((name.to_owned(), scores));
         Ok(self)
     }
 
@@ -87,7 +87,7 @@ impl<'a> RowFit<'a> {
         let covariates = self.chosen()?;
         let stats = LabelStats::of(self.early);
         let counts = stats.dense_counts()?;
-        let pairs = Matched::collect(self.early, self.later, self.scores, &covariates, &counts);
+        let pairs = Matched::collect(self.early, self.later, self.scores.as_ref().map(|(_, scores)| *scores), &covariates, &counts);
         let observed = pairs.observed.iter().filter(|observed| **observed).count();
         if pairs.len() < LEAST_PAIRS || observed == 0 || observed == pairs.len() {
             return Err(Error::value("the matched pairs do not identify propensities")
@@ -107,6 +107,7 @@ impl<'a> RowFit<'a> {
         Ok(RowModel {
             version: VERSION,
             evidence: self.evidence,
+            audited: self.scores.as_ref().map(|(name, _)| name.clone()),
             rows: matched_rows.len() as u64,
             pairs: pairs.len() as u64,
             observed: observed as u64,

@@ -37,6 +37,7 @@ use serde::{Deserialize, Serialize};
 pub struct RowModel {
     version: u32,
     evidence: Evidence,
+    audited: Option<String>,
     covariates: Vec<Covariate>,
     rows: u64,
     pairs: u64,
@@ -59,6 +60,11 @@ impl RowModel {
     /// What identified the propensities.
     pub fn evidence(&self) -> Evidence {
         self.evidence
+    }
+
+    /// The name of the audited model whose predictions are among the covariates.
+    pub fn audited(&self) -> Option<&str> {
+        self.audited.as_deref()
     }
 
     /// What the propensities are functions of, besides the label.
