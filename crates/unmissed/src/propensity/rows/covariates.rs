@@ -1,4 +1,4 @@
-//! What propensities may depend on. No covariate contains the answer: counts leave the pair itself out.
+//! What propensities may depend on. No covariate contains the answer: labels of the row leave the pair itself out, counts are of relevant pairs.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covariate {
-    /// `log(1 + c)`, c the training rows other than this one that have the label observed.
+    /// `log(1 + c)`, c the number of relevant pairs of the label in the evidence, whether observed or not.
     LogCount,
     /// `log(1 + l)`, l the other observed labels of the row.
     OtherLabels,
@@ -89,7 +89,7 @@ pub(super) fn names(covariates: &[Covariate]) -> Vec<String> {
     names
 }
 
-/// Appends the columns of a pair. `count` leaves the pair's own row out, `other_labels` its own label.
+/// Appends the columns of a pair. `other_labels` leaves the pair's own label out.
 pub(super) fn describe(covariates: &[Covariate], count: u64, other_labels: usize, place: Option<Place>, out: &mut Vec<f64>) {
     out.push(1.0);
     for covariate in covariates {

@@ -85,8 +85,9 @@ impl<'a> RowFit<'a> {
     /// Fits.
     pub fn run(&self) -> Result<RowModel> {
         let covariates = self.chosen()?;
-        let stats = LabelStats::of(self.early);
-        let counts = stats.dense_counts()?;
+        // Not the observed counts: next to an effect of the label, a count that leaves the pair's own row out gives its outcome away,
+        // and one that does not contains it. Counts of relevant labels know nothing of what was observed.
+        let counts = LabelStats::of(self.later).dense_counts()?;
         let pairs = Matched::collect(self.early, self.later, self.scores.as_ref().map(|(_, scores)| *scores), &covariates, &counts);
         let observed = pairs.observed.iter().filter(|observed| **observed).count();
         if pairs.len() < LEAST_PAIRS || observed == 0 || observed == pairs.len() {

@@ -42,7 +42,7 @@ impl Matched {
                     let (ids, values) = scores.row(row);
                     Place::find(ids, values, *label)
                 });
-                describe(covariates, counts[*label as usize] - own as u64, seen - own, place, &mut x);
+                describe(covariates, counts[*label as usize], seen - own, place, &mut x);
                 of_label.push(*label);
                 rows.push(row as u32);
                 ranks.push(place.map_or(usize::MAX, |place| place.rank));

@@ -42,7 +42,7 @@ pub struct RowModel {
     rows: u64,
     pairs: u64,
     observed: u64,
-    /// Observed training counts, by label.
+    /// Relevant pairs of the evidence, by label.
     counts: Vec<u64>,
     /// What each column of the covariates is divided by.
     scales: Vec<f64>,
