@@ -35,6 +35,10 @@ pub enum Purpose {
     Batches = 11,
     /// Which rows are held out from training, by row.
     HeldOut = 12,
+    /// Which rows a fit leaves out, by row.
+    Folds = 13,
+    /// Weights of rows in refits of row-dependent propensities, by replicate.
+    RowRefits = 14,
 }
 
 /// The stream for `index` under `purpose`.

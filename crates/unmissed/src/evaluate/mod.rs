@@ -46,6 +46,7 @@ mod report;
 mod request;
 mod resolve;
 mod row_terms;
+pub mod rows;
 mod run;
 mod select;
 mod sets;

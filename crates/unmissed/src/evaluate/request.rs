@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
+use crate::propensity::rows::RowModel;
 use crate::spec::Spec;
 
 /// The largest k: top lists are held for all rows.
@@ -22,6 +23,7 @@ pub struct Evaluation<'a> {
     pub(super) models: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) train: Option<&'a LabelStats>,
     pub(super) propensities: Vec<Propensities>,
+    pub(super) row_models: Vec<(String, RowModel)>,
     pub(super) metrics: Option<Vec<Spec>>,
     pub(super) estimators: Option<Vec<Estimator>>,
     pub(super) ks: Vec<usize>,
@@ -64,6 +66,7 @@ impl<'a> Evaluation<'a> {
             models: models.iter().map(|(name, scores)| ((*name).to_owned(), *scores)).collect(),
             train: None,
             propensities: Vec::new(),
+            row_models: Vec::new(),
             metrics: None,
             estimators: None,
             ks: vec![1, 3, 5],
@@ -94,6 +97,13 @@ impl<'a> Evaluation<'a> {
     #[must_use]
     pub fn propensity(mut self, propensities: Propensities) -> Self {
         self.propensities.push(propensities);
+        self
+    }
+
+    /// Adds propensities that depend on the row, for sums over labels, with the ratio baseline beside them.
+    #[must_use]
+    pub fn row_propensity(mut self, origin: impl Into<String>, model: RowModel) -> Self {
+        self.row_models.push((origin.into(), model));
         self
     }
 
@@ -244,7 +254,11 @@ impl<'a> Evaluation<'a> {
                 Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
             );
         }
-        self.tally()?.finish()
+        let (rows, notes) = super::rows::row_results(self)?;
+        let mut result = self.label_wise_tally()?.finish()?;
+        result.rows.extend(rows);
+        result.notes.extend(notes);
+        Ok(result)
     }
 }
 

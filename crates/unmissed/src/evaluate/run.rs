@@ -8,14 +8,23 @@ use super::request::Evaluation;
 use super::settings::{Kind, Settings};
 use super::table::Table;
 use super::tally::{Entries, Tally};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metrics::{Estimator, Shape};
 use rayon::prelude::*;
 use std::ops::Range;
 
 impl Evaluation<'_> {
-    /// The pass alone.
+    /// The pass alone. Propensities that depend on the row are refused: tallies hold sums by label-wise propensities.
     pub fn tally(&self) -> Result<Tally> {
+        match self.row_models.first() {
+            Some((origin, _)) => Err(Error::value(format!("'{origin}' depends on the row, so there is no tally for it"))
+                .hint("run the whole evaluation at once")),
+            None => self.label_wise_tally(),
+        }
+    }
+
+    /// The pass for everything but propensities that depend on the row.
+    pub(super) fn label_wise_tally(&self) -> Result<Tally> {
         let positives = Positives::count(self.truth.cols(), self.truth.ids());
         let (settings, table) = self.resolve(&positives)?;
         let terms = settings.terms()?;

@@ -32,6 +32,7 @@ mod phi;
 mod propensities;
 pub mod quantiles;
 mod ratio;
+pub mod rows;
 pub mod sample_size;
 pub mod table_file;
 

@@ -7,6 +7,7 @@ use unmissed::data::LabelStats;
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights as schemes;
 use unmissed::propensity::models::Parsed;
+use unmissed::propensity::rows::RowModel;
 use unmissed::propensity::{Propensities, table_file};
 use unmissed::{Error, Result};
 
@@ -50,6 +51,23 @@ pub(in crate::cmd) fn check_names(models: &[Model]) -> Result<()> {
 pub(in crate::cmd) fn shard(text: &str) -> Result<(usize, usize)> {
     let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
     parts.ok_or_else(|| Error::value("cannot read the shard").expected("i/n, as in 1/4").found(format!("'{text}'")))
+}
+
+/// Splits specs into those of files with row-dependent propensities, `rows:FILE`, and the others.
+pub(super) fn row_models(specs: &[String]) -> (Vec<(&str, &Path)>, Vec<&str>) {
+    let file = |spec: &'_ String| spec.strip_prefix("rows:").is_some();
+    let of_rows = specs.iter().filter(|spec| file(spec)).map(|spec| (spec.as_str(), Path::new(&spec["rows:".len()..])));
+    (of_rows.collect(), specs.iter().filter(|spec| !file(spec)).map(String::as_str).collect())
+}
+
+/// What row-dependent propensities cannot be combined with.
+pub(super) fn check_row_models(models: &[(&str, RowModel)], tally: bool, compat: bool) -> Result<()> {
+    match models.first() {
+        Some((spec, _)) if tally || compat => Err(Error::value(format!("'{spec}' depends on the row"))
+            .expected("one propensity a label with --tally and --compat")
+            .hint("evaluate all rows at once, without them")),
+        _ => Ok(()),
+    }
 }
 
 /// Propensities that need no training labels: those of a table.

@@ -11,6 +11,7 @@ use unmissed::data::{Csr, LabelStats};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Conventions, Evaluation, IntervalKind, Tally};
 use unmissed::metrics::Estimator;
+use unmissed::propensity::rows::RowModel;
 use unmissed::propensity::{Propensities, models};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
@@ -35,7 +36,8 @@ pub(crate) struct Args {
     /// Training labels: what propensity models, groups and weights are functions of
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
-    /// Propensity model (constant, jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...); may be repeated
+    /// Propensity model (constant, jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...) or rows:FILE
+    /// (from 'propensity fit rows'); may be repeated
     #[arg(long, value_name = "SPEC")]
     propensity: Vec<String>,
     /// Metrics, separated by commas [default: all]
@@ -95,7 +97,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let library = args.compat.as_deref().map(Library::of_name).transpose()?;
-    let parsed = args.propensity.iter().map(|text| models::parse(text)).collect::<unmissed::Result<Vec<_>>>()?;
+    let (row_files, label_wise) = inputs::row_models(&args.propensity);
+    let row_models =
+        row_files.iter().map(|(text, path)| Ok((*text, RowModel::read(path)?))).collect::<unmissed::Result<Vec<_>>>()?;
+    let parsed = label_wise.into_iter().map(models::parse).collect::<unmissed::Result<Vec<_>>>()?;
+    inputs::check_row_models(&row_models, args.tally.is_some(), library.is_some())?;
     let estimators = args.estimators.iter().map(|name| Estimator::of_name(name)).collect::<unmissed::Result<Vec<_>>>()?;
     let interval: IntervalKind = args.interval.parse()?;
     let conventions: Conventions = args.convention.as_deref().map(str::parse).transpose()?.unwrap_or_default();
@@ -140,6 +146,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .bootstrap(args.bootstrap, args.seed.seed)
         .progress(app.progress());
     evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
+    evaluation = row_models.into_iter().fold(evaluation, |evaluation, (origin, model)| evaluation.row_propensity(origin, model));
     if let Some(stats) = &stats {
         evaluation = evaluation.train(stats);
     }

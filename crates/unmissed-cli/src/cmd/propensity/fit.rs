@@ -1,7 +1,7 @@
 //! `unmissed propensity fit`: curves fitted to what is known about propensities.
 
 use super::deliver::{Values, deliver};
-use super::{MaybeControlled, Output, level};
+use super::{MaybeControlled, Output, level, rows};
 use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed};
 use serde_json::json;
@@ -18,19 +18,24 @@ use unmissed::report::{Column, Document, Table, charts};
     after_help = "Without --loss the fit is the paper's: least squares on inverse propensities. Every family is searched from \
 several starts; the table says how far they agree and when a fit is degenerate.
 
+MODEL 'rows' fits propensities that depend on the row to pairs that a later snapshot (or a controlled set of the same \
+rows) shows to be relevant. With -o FILE.json they can be used in 'evaluate --propensity rows:FILE.json'.
+
 Examples:
   unmissed propensity fit power richards --train train.txt --controlled controlled.txt --rate 4/12
-  unmissed propensity fit jpv --train train.txt --propensities known.csv --loss log -o fit.svg"
+  unmissed propensity fit jpv --train train.txt --propensities known.csv --loss log -o fit.svg
+  unmissed propensity fit rows --train train.txt --later train_late.txt -o rows.json
+  unmissed evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics precision"
 )]
 pub(super) struct Args {
-    /// Families of curves: constant, jpv, power, power:relative, richards
+    /// Families of curves: constant, jpv, power, power:relative, richards; or rows
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<String>,
     /// The data whose label counts the curves are functions of
     #[arg(long, value_name = "DATA")]
-    train: PathBuf,
+    pub(super) train: PathBuf,
     #[command(flatten)]
-    controlled: MaybeControlled,
+    pub(super) controlled: MaybeControlled,
     /// Known propensities to fit to, as csv
     #[arg(long, value_name = "CSV", conflicts_with = "controlled")]
     propensities: Option<PathBuf>,
@@ -44,14 +49,20 @@ pub(super) struct Args {
     #[arg(long, default_value = "0.95", value_parser = level, allow_negative_numbers = true)]
     level: f64,
     #[command(flatten)]
-    output: Output,
+    pub(super) rows: rows::RowArgs,
     #[command(flatten)]
-    reading: Reading,
+    pub(super) output: Output,
     #[command(flatten)]
-    seed: Seed,
+    pub(super) reading: Reading,
+    #[command(flatten)]
+    pub(super) seed: Seed,
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
+    if args.models == [rows::NAME] {
+        return rows::run(args, app);
+    }
+    args.rows.check_unused()?;
     args.output.check()?;
     let families = args.models.iter().map(|text| models::family(text)).collect::<unmissed::Result<Vec<Phi>>>()?;
     let mut defaults = args.models.iter().filter_map(|text| models::parse(text).ok()).collect::<Vec<_>>();

@@ -3,6 +3,7 @@
 mod deliver;
 mod estimate;
 mod fit;
+mod rows;
 mod show;
 
 use crate::app::{App, Outcome};

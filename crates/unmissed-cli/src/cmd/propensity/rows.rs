@@ -1,0 +1,114 @@
+//! `unmissed propensity fit rows`: propensities that depend on the row.
+
+use super::fit::Args;
+use crate::app::{App, Outcome};
+use crate::cmd::evaluate::inputs::Model;
+use serde_json::json;
+use std::path::PathBuf;
+use unmissed::cells;
+use unmissed::propensity::rows::{Covariate, Evidence, RowFit, RowModel};
+use unmissed::report::{Column, Document, Table};
+
+/// The name of the model on the command line.
+pub(super) const NAME: &str = "rows";
+
+/// What only row-dependent propensities need.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Propensities that depend on the row (MODEL 'rows')")]
+pub(super) struct RowArgs {
+    /// A later snapshot of the training rows: which of its labels were observed before
+    #[arg(long, value_name = "DATA", conflicts_with_all = ["controlled", "propensities"])]
+    pub(super) later: Option<PathBuf>,
+    /// The audited model's out-of-fold predictions for the training rows; without them ranks and scores are left out
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pub(super) train_predictions: Option<Model>,
+    /// What propensities depend on: log-count, other-labels, rank, score-difference [default: all that the data allow]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) covariates: Vec<String>,
+    /// How many refits under a bootstrap over rows go into intervals
+    #[arg(long, default_value_t = 100, value_name = "B")]
+    pub(super) refits: usize,
+}
+
+impl RowArgs {
+    /// Options that would be ignored by the fit of a curve.
+    pub(super) fn check_unused(&self) -> unmissed::Result<()> {
+        if self.later.is_none() && self.train_predictions.is_none() && self.covariates.is_empty() {
+            return Ok(());
+        }
+        Err(unmissed::Error::value("--later, --train-predictions and --covariates are for propensities that depend on the row")
+            .hint(
+                "'unmissed propensity fit rows' uses them; for one propensity a label see 'unmissed propensity estimate timelapse'",
+            ))
+    }
+}
+
+pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let (path, evidence) = match (&args.rows.later, args.controlled.given()) {
+        (Some(path), _) => (path.clone(), Evidence::Later),
+        (None, Some(controlled)) => (controlled.controlled, Evidence::Controlled),
+        (None, None) => {
+            return Err(unmissed::Error::value("nothing identifies propensities that depend on the row")
+                .expected("pairs that are known to be relevant, whether they were observed or not")
+                .hint("pass --later (a later snapshot of the training rows), or --controlled and --rate for the same rows")
+                .into());
+        }
+    };
+    let names: Vec<&str> = args.rows.covariates.iter().map(String::as_str).collect();
+    let covariates = names.iter().map(|name| Covariate::of_name(name)).collect::<unmissed::Result<Vec<_>>>()?;
+    let train = args.reading.dataset(&args.train, app)?;
+    let known = args.reading.dataset(&path, app)?;
+    let predictions = args.rows.train_predictions.as_ref();
+    let scores = predictions.map(|model| args.reading.scores(&model.path, app)).transpose()?;
+    let mut fit = RowFit::new(train.labels(), known.labels(), evidence)
+        .map_err(|error| error.in_file(&path))?
+        .replicates(args.rows.refits, args.seed.seed);
+    if let Some((model, scores)) = predictions.zip(scores.as_ref()) {
+        fit = fit.scores(&model.name, scores).map_err(|error| error.in_file(&model.path))?;
+    }
+    if !covariates.is_empty() {
+        fit = fit.covariates(&covariates);
+    }
+    app.progress().begin("fitting", 0);
+    let model = fit.run()?;
+    if let Some(path) = &args.output.output {
+        model.write(path)?;
+        app.note(&format!("wrote {}; use it with --propensity rows:{}", path.display(), path.display()));
+    }
+    app.emit(&document(&model)?)
+}
+
+fn document(model: &RowModel) -> Outcome<Document> {
+    let mut coefficients = Table::new("coefficients", [Column::new("covariate"), Column::new("log odds").significant(4)]);
+    for (name, value) in model.coefficients() {
+        coefficients.row(cells![name, value]);
+    }
+    let columns = ["predicted", "observed", "low", "high"].map(|name| Column::new(name).percent(2));
+    let mut curve = Table::new("reliability", columns.into_iter().chain([Column::new("pairs")]));
+    curve = curve.titled("Reliability: cross-fitted propensities and how often such pairs were observed");
+    for bin in &model.calibration().bins {
+        curve.row(cells![bin.predicted, bin.observed, bin.low, bin.high, bin.pairs]);
+    }
+    let (rows, pairs, observed) = model.sizes();
+    let coefficients_json: Vec<_> =
+        model.coefficients().into_iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let data = json!({
+        "evidence": model.evidence(), "covariates": model.covariates(), "rows": rows, "pairs": pairs, "observed": observed,
+        "coefficients": coefficients_json, "effect_variance": model.effect_variance(), "calibration": model.calibration(),
+    });
+    let mut document = Document::new().table(coefficients).table(curve).data(data)?.note(format!(
+        "{pairs} relevant pairs of {rows} rows, {observed} of them observed; label effects with variance {:.4}. {} of {} parts have \
+         their prediction outside the interval.",
+        model.effect_variance(),
+        model.calibration().outside(),
+        model.calibration().bins.len(),
+    ));
+    if !model.uses_scores() {
+        document = document.note("without --train-predictions propensities do not know what the audited model ranks first");
+    }
+    if model.uses_observed_labels() {
+        document = document
+            .note("other-labels is made of observed labels: sums over labels stay unbiased, products and recall are refused");
+    }
+    Ok(document)
+}

@@ -1,0 +1,107 @@
+//! What is summed over rows: each metric at each k, for the fit and for every refit.
+
+use crate::metrics::{Metric, Shape};
+
+/// A metric at one k.
+pub(super) struct Cell<'w> {
+    pub(super) metric: String,
+    pub(super) k: usize,
+    /// What a relevant label at each rank adds.
+    pub(super) gains: Vec<f64>,
+    pub(super) weights: Option<&'w [f64]>,
+    /// `1 - prod (1 - y)` instead of a sum.
+    pub(super) product: bool,
+}
+
+impl<'w> Cell<'w> {
+    pub(super) fn new(metric: &dyn Metric, k: usize, weights: Option<&'w [f64]>) -> Cell<'w> {
+        let (gains, weighted, product) = match metric.shape() {
+            Shape::Sum(term) => ((0..k).map(|rank| term.discount(rank) / term.scale(k)).collect(), term.weighted(), false),
+            _ => (vec![1.0; k], false, true),
+        };
+        Cell { metric: metric.name().to_owned(), k, gains, weights: weights.filter(|_| weighted), product }
+    }
+
+    fn gain(&self, rank: usize, label: u32) -> f64 {
+        self.gains[rank] * self.weights.map_or(1.0, |weights| weights[label as usize])
+    }
+}
+
+/// Rank, label, and inverse propensities of the fit and of every refit.
+pub(super) type Hit = (usize, u32, Vec<f64>);
+
+/// Sums over rows, by cell.
+pub(super) struct Sums {
+    lanes: usize,
+    values: Vec<f64>,
+    pub(super) squares: Vec<f64>,
+    /// Estimated mask variances if labels go missing independently.
+    pub(super) masks: Vec<f64>,
+    pub(super) observed: Vec<f64>,
+    pub(super) observed_squares: Vec<f64>,
+    pub(super) observed_masks: Vec<f64>,
+}
+
+impl Sums {
+    pub(super) fn new(cells: usize, lanes: usize) -> Sums {
+        let zeros = || vec![0.0; cells];
+        Sums {
+            lanes,
+            values: vec![0.0; cells * lanes],
+            squares: zeros(),
+            masks: zeros(),
+            observed: zeros(),
+            observed_squares: zeros(),
+            observed_masks: zeros(),
+        }
+    }
+
+    /// The sums of the fit and of every refit.
+    pub(super) fn values(&self, cell: usize) -> &[f64] {
+        &self.values[cell * self.lanes..(cell + 1) * self.lanes]
+    }
+
+    /// Adds the observed hits of a row, ascending by rank.
+    pub(super) fn add_row(&mut self, cells: &[Cell<'_>], hits: &[Hit]) {
+        for (at, cell) in cells.iter().enumerate() {
+            let hits = &hits[..hits.partition_point(|hit| hit.0 < cell.k)];
+            let into = &mut self.values[at * self.lanes..(at + 1) * self.lanes];
+            if cell.product {
+                let mut value = 0.0;
+                for (lane, into) in into.iter_mut().enumerate() {
+                    let term = 1.0 - hits.iter().map(|(_, _, q)| 1.0 - q[lane]).product::<f64>();
+                    *into += term;
+                    if lane == 0 {
+                        value = term;
+                    }
+                }
+                self.squares[at] += value * value;
+                // The true value is 0 or 1, its own square: f~^2 - (f^2)~.
+                self.masks[at] += value * value - value;
+                continue;
+            }
+            let (mut first, mut observed) = (0.0, 0.0);
+            for (rank, label, q) in hits {
+                let gain = cell.gain(*rank, *label);
+                into.iter_mut().zip(q).for_each(|(into, q)| *into += gain * q);
+                first += gain * q[0];
+                observed += gain;
+                self.masks[at] += gain * gain * q[0] * (q[0] - 1.0);
+                self.observed_masks[at] += gain * gain * (1.0 - 1.0 / q[0]);
+            }
+            self.squares[at] += first * first;
+            self.observed[at] += observed;
+            self.observed_squares[at] += observed * observed;
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Sums) {
+        let add = |into: &mut [f64], from: &[f64]| into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
+        add(&mut self.values, &other.values);
+        add(&mut self.squares, &other.squares);
+        add(&mut self.masks, &other.masks);
+        add(&mut self.observed, &other.observed);
+        add(&mut self.observed_squares, &other.observed_squares);
+        add(&mut self.observed_masks, &other.observed_masks);
+    }
+}

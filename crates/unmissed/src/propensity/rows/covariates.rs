@@ -1,0 +1,127 @@
+//! What propensities may depend on. No covariate contains the answer: labels of the row leave the pair itself out, counts are of relevant pairs.
+
+use serde::{Deserialize, Serialize};
+
+/// A covariate of a (row, label) pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Covariate {
+    /// `log(1 + c)`, c the number of relevant pairs of the label in the evidence, whether observed or not.
+    LogCount,
+    /// `log(1 + l)`, l the other observed labels of the row.
+    OtherLabels,
+    /// The rank of the label among the audited model's predictions, as steps: at most 1, 3, 5, 10, 20, 50.
+    Rank,
+    /// How far the label's score is below the best of the row; 0 when the label is not predicted. Never the score itself, since
+    /// models of different folds have different scales.
+    ScoreDifference,
+}
+
+/// Where the steps of [`Covariate::Rank`] are.
+const STEPS: [usize; 6] = [1, 3, 5, 10, 20, 50];
+
+/// Where the audited model has a label.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Rank, from 0.
+    pub rank: usize,
+    /// Best score of the row minus the label's.
+    pub difference: f64,
+}
+
+impl Place {
+    /// Looks a label up among the predictions of a row; equal scores go to the smaller label.
+    pub fn find(ids: &[u32], scores: &[f32], label: u32) -> Option<Place> {
+        let at = ids.iter().position(|id| *id == label)?;
+        let score = scores[at];
+        let before = |(id, other): (&u32, &f32)| *other > score || (*other == score && *id < label);
+        let rank = ids.iter().zip(scores).filter(|pair| before(*pair)).count();
+        let best = scores.iter().fold(score, |best, other| best.max(*other));
+        Some(Place { rank, difference: f64::from(best) - f64::from(score) })
+    }
+}
+
+impl Covariate {
+    /// All of them.
+    pub const ALL: [Covariate; 4] = [Covariate::LogCount, Covariate::OtherLabels, Covariate::Rank, Covariate::ScoreDifference];
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Covariate::LogCount => "log-count",
+            Covariate::OtherLabels => "other-labels",
+            Covariate::Rank => "rank",
+            Covariate::ScoreDifference => "score-difference",
+        }
+    }
+
+    /// The covariate called `name`. Names of what would contain the answer are refused with the reason.
+    pub fn of_name(name: &str) -> crate::Result<Covariate> {
+        if matches!(name, "labels" | "observed-labels" | "observed" | "score") {
+            let why = if name == "score" {
+                "scores of models of different folds have different scales: use rank or score-difference"
+            } else {
+                "the pair's own observation would be part of it: use other-labels, which leaves it out"
+            };
+            return Err(crate::Error::value(format!("'{name}' cannot be a covariate of propensities")).hint(why));
+        }
+        Self::ALL.into_iter().find(|covariate| covariate.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|covariate| covariate.name()).collect();
+            crate::spec::unknown("covariate", name, &names)
+        })
+    }
+
+    /// Whether it follows from predictions.
+    pub fn needs_scores(self) -> bool {
+        matches!(self, Covariate::Rank | Covariate::ScoreDifference)
+    }
+}
+
+/// The names of the columns, of which the first is constant.
+pub(super) fn names(covariates: &[Covariate]) -> Vec<String> {
+    let mut names = vec!["constant".to_owned()];
+    for covariate in covariates {
+        match covariate {
+            Covariate::Rank => names.extend(STEPS.iter().map(|step| format!("rank<={step}"))),
+            other => names.push(other.name().to_owned()),
+        }
+    }
+    names
+}
+
+/// Appends the columns of a pair. `other_labels` leaves the pair's own label out.
+pub(super) fn describe(covariates: &[Covariate], count: u64, other_labels: usize, place: Option<Place>, out: &mut Vec<f64>) {
+    out.push(1.0);
+    for covariate in covariates {
+        match covariate {
+            Covariate::LogCount => out.push((count as f64).ln_1p()),
+            Covariate::OtherLabels => out.push((other_labels as f64).ln_1p()),
+            Covariate::Rank => out.extend(STEPS.iter().map(|step| match place {
+                Some(place) if place.rank < *step => 1.0,
+                _ => 0.0,
+            })),
+            Covariate::ScoreDifference => out.push(place.map_or(0.0, |place| place.difference)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_and_differences_are_those_within_the_row() {
+        let (ids, scores) = ([4, 1, 7], [0.5f32, 2.0, 0.5]);
+        assert_eq!(Place::find(&ids, &scores, 7), Some(Place { rank: 2, difference: 1.5 }));
+        assert_eq!(Place::find(&ids, &scores, 1), Some(Place { rank: 0, difference: 0.0 }));
+        assert_eq!(Place::find(&ids, &scores, 2), None);
+    }
+
+    #[test]
+    fn covariates_that_contain_the_answer_are_refused() {
+        let error = Covariate::of_name("observed-labels").unwrap_err().to_string();
+        assert!(error.contains("own observation would be part of it"), "{error}");
+        assert!(Covariate::of_name("score").unwrap_err().to_string().contains("different scales"));
+        assert!(Covariate::of_name("rnak").unwrap_err().to_string().contains("did you mean 'rank'?"));
+    }
+}

@@ -1,0 +1,56 @@
+//! Row models in files: JSON, with a version.
+
+use super::RowModel;
+use crate::data::Output;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// The version of the file.
+pub(super) const VERSION: u32 = 1;
+
+impl RowModel {
+    /// Writes the model.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let bytes = serde_json::to_vec(self).map_err(|cause| Error::value(format!("cannot write the row model ({cause})")))?;
+        let mut output = Output::create(path)?;
+        output.put(&bytes)?;
+        output.finish()
+    }
+
+    /// Reads a model.
+    pub fn read(path: impl AsRef<Path>) -> Result<RowModel> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|cause| Error::io("cannot read the row model", path, cause))?;
+        let model: RowModel = serde_json::from_slice(&bytes).map_err(|cause| {
+            Error::format(format!("not a model of row-dependent propensities ({cause})"))
+                .hint("such files are written by 'unmissed propensity fit rows'")
+                .in_file(path)
+        })?;
+        model.check().map_err(|error| error.in_file(path))?;
+        Ok(model)
+    }
+
+    /// What later code relies on.
+    fn check(&self) -> Result<()> {
+        if self.version != VERSION {
+            return Err(Error::format("unknown version of the row model")
+                .expected(VERSION.to_string())
+                .found(self.version.to_string()));
+        }
+        let width = super::covariates::names(&self.covariates).len();
+        let mut all = std::iter::once(&self.parameters).chain(&self.replicates);
+        let fits = all.all(|parameters| {
+            parameters.beta.len() == width
+                && parameters.effects.len() == self.labels.len()
+                && parameters.beta.iter().all(|beta| beta.is_finite())
+                && parameters.effects.iter().all(|effect| effect.is_finite())
+        });
+        let ascending = self.labels.windows(2).all(|pair| pair[0] < pair[1]);
+        let positive = self.scales.len() == width && self.scales.iter().all(|scale| scale.is_finite() && *scale > 0.0);
+        if fits && ascending && positive {
+            return Ok(());
+        }
+        Err(Error::format("the row model contradicts itself")
+            .expected("finite coefficients for every covariate, effects for ascending labels, positive scales"))
+    }
+}

@@ -1,0 +1,141 @@
+//! Propensities that depend on the row: `p(i, j) = sigmoid(b'x(i, j) + u_j)`.
+//!
+//! One number a label cannot say that a label goes missing less often from rows that are plainly about it. Here the probability that
+//! a relevant label was observed follows from covariates of the label, the row and the pair ([`Covariate`]) and an effect of each
+//! label, shrunken towards 0: `u_j ~ N(0, v)`. Both are fitted by penalised likelihood to matched pairs: pairs that a later snapshot
+//! (or a controlled set of the same rows) shows to be relevant, and whether they were observed. v is chosen by empirical Bayes.
+//!
+//! A [`RowModel`] carries what its users need to know: replicates refitted under a bootstrap over rows, a reliability curve of
+//! predictions for rows that were left out ([`Calibration`]), and hits by rank in both snapshots for the ratio baseline
+//! ([`RankHits`]).
+//!
+//! # Assumes
+//! The later snapshot is the truth of its rows (else the target is what it says), and other rows go missing in the same way given the
+//! covariates. Scores must be the model's predictions for rows that it was not trained on: out-of-fold predictions.
+//!
+//! # Reference
+//! MacKay, "Bayesian interpolation", 1992, for the choice of v.
+
+mod calibration;
+mod covariates;
+mod file;
+mod fit;
+mod matched;
+mod newton;
+mod rank_hits;
+
+pub use calibration::{Bin, Calibration};
+pub use covariates::{Covariate, Place};
+pub use fit::{Evidence, RowFit};
+pub use rank_hits::RankHits;
+
+use newton::Parameters;
+use serde::{Deserialize, Serialize};
+
+/// A fitted model of propensities by row and label. See the module's page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowModel {
+    version: u32,
+    evidence: Evidence,
+    audited: Option<String>,
+    covariates: Vec<Covariate>,
+    rows: u64,
+    pairs: u64,
+    observed: u64,
+    /// Relevant pairs of the evidence, by label.
+    counts: Vec<u64>,
+    /// What each column of the covariates is divided by.
+    scales: Vec<f64>,
+    /// Labels that have an effect of their own, ascending.
+    labels: Vec<u32>,
+    effect_variance: f64,
+    parameters: Parameters,
+    replicates: Vec<Parameters>,
+    hits: Option<RankHits>,
+    dependence: Vec<f64>,
+    calibration: Calibration,
+}
+
+impl RowModel {
+    /// What identified the propensities.
+    pub fn evidence(&self) -> Evidence {
+        self.evidence
+    }
+
+    /// The name of the audited model whose predictions are among the covariates.
+    pub fn audited(&self) -> Option<&str> {
+        self.audited.as_deref()
+    }
+
+    /// What the propensities are functions of, besides the label.
+    pub fn covariates(&self) -> &[Covariate] {
+        &self.covariates
+    }
+
+    /// Whether a covariate is made of other observed labels of the row. Sums over labels stay unbiased then, products do not.
+    pub fn uses_observed_labels(&self) -> bool {
+        self.covariates.contains(&Covariate::OtherLabels)
+    }
+
+    /// Whether predictions of the audited model are among the covariates.
+    pub fn uses_scores(&self) -> bool {
+        self.covariates.iter().any(|covariate| covariate.needs_scores())
+    }
+
+    /// Number of labels.
+    pub fn label_count(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Number of rows with matched pairs, of matched pairs, and of those that were observed.
+    pub fn sizes(&self) -> (u64, u64, u64) {
+        (self.rows, self.pairs, self.observed)
+    }
+
+    /// The names of the columns, with their coefficients on the scale of the covariate itself.
+    pub fn coefficients(&self) -> Vec<(String, f64)> {
+        let names = covariates::names(&self.covariates);
+        names.into_iter().zip(&self.parameters.beta).zip(&self.scales).map(|((name, beta), scale)| (name, beta / scale)).collect()
+    }
+
+    /// The variance of label effects, on the scale of log odds.
+    pub fn effect_variance(&self) -> f64 {
+        self.effect_variance
+    }
+
+    /// How often predictions come true for rows that were left out.
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// Hits by rank in both snapshots; `None` for a controlled set, which shows only part of the labels.
+    pub fn hits(&self) -> Option<&RankHits> {
+        self.hits.as_ref()
+    }
+
+    /// How many refits there are.
+    pub fn replicates(&self) -> usize {
+        self.replicates.len()
+    }
+
+    /// How much larger the variance of a row's first k labels is than it would be if they went missing independently; at least 1.
+    pub fn dependence(&self, k: usize) -> f64 {
+        let last = self.dependence.len();
+        k.checked_sub(1).and_then(|at| self.dependence.get(at.min(last.saturating_sub(1)))).copied().unwrap_or(1.0)
+    }
+
+    /// The propensity of an observed pair of a row that was not fitted to, then that of each refit.
+    ///
+    /// `other_labels` is the number of other observed labels of the row, `place` where the audited model has the label.
+    pub fn at(&self, label: u32, other_labels: usize, place: Option<Place>, out: &mut Vec<f64>) {
+        let mut x = Vec::with_capacity(self.scales.len());
+        let count = self.counts.get(label as usize).copied().unwrap_or(0);
+        covariates::describe(&self.covariates, count, other_labels, place, &mut x);
+        x.iter_mut().zip(&self.scales).for_each(|(x, scale)| *x /= scale);
+        let effect = self.labels.binary_search(&label).ok();
+        out.clear();
+        for parameters in std::iter::once(&self.parameters).chain(&self.replicates) {
+            out.push(parameters.propensity(&x, effect));
+        }
+    }
+}
