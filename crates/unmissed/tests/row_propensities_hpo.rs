@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::data::formats::{ReadOptions, read_dataset};
-use unmissed::data::split::{merge, split_rows};
+use unmissed::data::{merge, split_rows};
 use unmissed::data::{Csr, Dataset, LabelStats, Labels};
 use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::metrics::Estimator;
