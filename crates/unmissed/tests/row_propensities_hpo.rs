@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::data::formats::{ReadOptions, read_dataset};
-use unmissed::data::split::{merge, split_rows};
 use unmissed::data::{Csr, Dataset, LabelStats, Labels};
+use unmissed::data::{merge, split_rows};
 use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::metrics::Estimator;
 use unmissed::predict::PredictOptions;
@@ -19,6 +19,9 @@ use unmissed::train::Trainer;
 
 const DEPTH: usize = 50;
 const KS: [usize; 3] = [1, 3, 5];
+
+/// k, propensities, estimator, value and interval of a row of the result.
+type Found = (usize, Option<String>, Estimator, f64, Option<(f64, f64)>);
 
 /// A model: from training data to scores of other rows.
 type Ranker = fn(&Dataset<'_>, &Dataset<'_>) -> Csr<'static, f32>;
@@ -111,7 +114,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
             let ranked = start.elapsed();
             let fit = RowFit::new(train.labels(), &train_late, Evidence::Later).unwrap().scores(name, &inner).unwrap();
             let model = fit.replicates(refits, seed).run().unwrap();
-            let evaluation = |truth: &Labels<'_>| -> Vec<(usize, Option<String>, Estimator, f64, Option<(f64, f64)>)> {
+            let evaluation = |truth: &Labels<'_>| -> Vec<Found> {
                 let evaluation =
                     Evaluation::new(truth, &[(*name, &scores)]).unwrap().metrics(&["precision"]).unwrap().ks(&KS).unwrap();
                 let evaluation = evaluation.propensity(label_wise.clone()).row_propensity("rows", model.clone());

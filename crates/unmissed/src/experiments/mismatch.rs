@@ -286,7 +286,7 @@ fn claims(outcome: &mut Outcome, set: &Set) {
         Some(_) => outcome.must(what, largest > OFF, found),
         None => outcome.reports(what, found),
     }
-    for noise in 0..2 {
+    for (noise, name) in NOISES.iter().enumerate() {
         let of = |method: usize| set.cells.iter().filter(move |cell| (cell.noise, cell.method) == (noise, method));
         let differences: Vec<f64> =
             of(noise).zip(of(1 - noise)).map(|(right, wrong)| 100.0 * (right.precision[0] - wrong.precision[0])).collect();
@@ -295,7 +295,7 @@ fn claims(outcome: &mut Outcome, set: &Set) {
             Some(se) => format!("P@1 differs by {mean:+.2} points, SE {se:.2}, over {} repetitions", differences.len()),
             None => format!("P@1 differs by {mean:+.2} points in one repetition"),
         };
-        let what = format!("{}, labels missing by {}: training with {} wins", set.name, NOISES[noise], NOISES[noise]);
+        let what = format!("{}, labels missing by {}: training with {} wins", set.name, name, name);
         match (set.artificial, se) {
             (Some(_), Some(se)) => outcome.must(what, mean > 2.0 * se, found),
             _ => outcome.reports(what, found),

@@ -76,8 +76,11 @@ impl Experiment for Timelapse {
     }
 }
 
+/// Precision at 1, 3 and 5 by the name of the estimate.
+type Scores = Vec<(String, [f64; 3])>;
+
 /// The estimates by name, the later truth at the end; `None` when the folder has no snapshots.
-fn scores(context: &Context<'_>, given: &Given) -> Result<Option<Vec<(String, [f64; 3])>>> {
+fn scores(context: &Context<'_>, given: &Given) -> Result<Option<Scores>> {
     let files: Vec<_> = FILES.iter().filter_map(|name| given.file(name)).collect();
     let [train, train_late, test, test_late] = files.as_slice() else { return Ok(None) };
     let (train, train_late, test, test_late) = (read(train)?, read(train_late)?, read(test)?, read(test_late)?);

@@ -5,9 +5,10 @@
 //! `-(y / eta) ln p - (1 - y / eta) ln(1 - p)` with eta = f(x). Its minimum over a half of n rows is `p = 1/n sum y / eta`. The
 //! halves swap from round to round, so no row decides about p that its own eta was trained on.
 //!
-//! `1/eta` has no bound, so eta counts as at least the label's observed frequency on the half, below which no mean of true
-//! probabilities can lie; p is then at most 1 by itself. A label that does not occur on a half keeps its p. The start is the
-//! propensities that are given, or 1/2: without rows on which a label is nearly sure, every start is a fixed point.
+//! `1/eta` has no bound, so eta counts as at least a hundredth of the label's observed frequency on the half; p is at most 1. (A
+//! higher bound would make p smaller and f larger from round to round, until every label were always relevant and p its
+//! frequency, which fits the data as well.) A label that does not occur on a half keeps its p. The start is the propensities
+//! that are given, or 1/2: without rows on which a label is nearly sure, every start is a fixed point.
 //!
 //! # Reference
 //! Zhu et al.: *Unbiased implicit recommendation and propensity estimation via combinational joint learning*, RecSys 2020, as
@@ -27,6 +28,9 @@ pub const ROUNDS: usize = 6;
 
 /// Where p starts when nothing is given.
 const START: f64 = 0.5;
+
+/// What eta is at least, as a share of the label's frequency.
+const LEAST: f64 = 0.01;
 
 /// The loss that f is trained by.
 const LOSS: &str = "unbiased-logistic";
@@ -90,7 +94,7 @@ fn propensity(
         return Ok(None);
     }
     let (features, width) = (features(data)?, block.width());
-    let frequency = positives.len() as f64 / rows as f64;
+    let least = LEAST * positives.len() as f64 / rows as f64;
     let inverse = |row: usize| {
         let weight = |feature: usize| f64::from(block.weights[feature * width + lane]);
         let (sum, factor) = match features {
@@ -106,7 +110,7 @@ fn propensity(
             }
         };
         let logit = f64::from(block.bias[lane]) + sum * f64::from(factor);
-        1.0 / sigmoid(logit as f32).max(frequency)
+        1.0 / sigmoid(logit as f32).max(least)
     };
     let mean = positives.iter().map(|&row| inverse(row)).sum::<f64>() / rows as f64;
     Ok(Some(mean.min(1.0)))
@@ -129,7 +133,7 @@ mod tests {
         let p = propensity(&data, &block, 0, Normalize::None, &positives, 40).unwrap().unwrap();
         let loss = |p: f64| -> f64 {
             let one = |row: usize| {
-                let eta = sigmoid(0.8 + 0.6 * values[row]).max(14.0 / 40.0);
+                let eta = sigmoid(0.8 + 0.6 * values[row]);
                 let y = if row.is_multiple_of(3) { 1.0 / eta } else { 0.0 };
                 -y * p.ln() - (1.0 - y) * (1.0 - p).ln()
             };

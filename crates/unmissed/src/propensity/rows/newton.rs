@@ -125,6 +125,8 @@ fn objective(pairs: &Matched, weights: &[f64], variance: f64, point: &Point) -> 
 type Step = (Vec<f64>, Vec<f64>);
 
 /// The Newton step and what it is expected to gain, times two.
+// Indices are those of the matrices in the formulas.
+#[allow(clippy::needless_range_loop)]
 fn direction(pairs: &Matched, weights: &[f64], variance: f64, point: &mut Point) -> Result<(Step, f64)> {
     let (d, labels) = (pairs.width, point.effects.len());
     let mut slope = vec![0.0; d];
@@ -175,6 +177,7 @@ fn direction(pairs: &Matched, weights: &[f64], variance: f64, point: &mut Point)
 }
 
 /// Solves by Cholesky's method; `matrix` has its lower triangle filled.
+#[allow(clippy::needless_range_loop)]
 fn solve(matrix: &mut [f64], mut right: Vec<f64>, d: usize) -> Result<Vec<f64>> {
     for a in 0..d {
         for b in 0..=a {
