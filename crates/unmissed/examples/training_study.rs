@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p unmissed --example training_study -- PART [REPETITIONS]` prints a table of `docs/training.md`. PART:
 //! `real` (bibtex and delicious, tuned), `balls` and `delicious` (labels removed by one curve, trained with it and with another),
-//! `survey` (generated), `coat`. Real data are looked for in `UNMISSED_SHARED`, or in `shared` beside the
+//! `survey` (generated), `decay` (the same at several decays), `coat`. Real data are looked for in `UNMISSED_SHARED`, or in `shared` beside the
 //! checkout.
 
 #![allow(clippy::print_stdout)]
@@ -214,6 +214,26 @@ pub fn coat_ways(folder: &Path, seed: u64) -> Result<Ways> {
     ways(&data.train, &controlled, data.rate.shown, None, &|model| precision(model, &test, rate()))
 }
 
+/// One survey, trained on nine tenths of the rows at several decays: plain and with the true propensities, each with its loss on
+/// the tenth that was held out.
+fn decays() -> Result<()> {
+    let data = generated("survey", &[], 0)?;
+    let (train, test) = (part(&data, "train")?, part(&data, "test_clean")?);
+    let truth = data.table("propensities").map(|table| table.rows.iter().map(|row| row[0]).collect()).unwrap_or_default();
+    let truth = Propensities::new("true", truth)?;
+    let (rows, held_out) = split_rows(train.rows(), 0.1, 5)?;
+    println!("| decay | loss | P@1 | P@3 | P@5 | held-out loss |\n|---|---|---|---|---|---|");
+    for decay in [1e-6, 1e-4, 1e-3, 3e-3, 1e-2] {
+        for (loss, p) in [("logistic", None), ("unbiased-logistic", Some(&truth))] {
+            let trainer = Trainer::new(loss)?.decay(decay)?.propensities(p);
+            let (model, seen) = trainer.fit_watching(train, &rows, (train, &held_out), 1)?;
+            let [a, b, c] = precision(&model, test, None)?.map(|value| 100.0 * value);
+            println!("| {decay:e} | {loss} | {a:.2} | {b:.2} | {c:.2} | {:.1} |", seen[0].loss);
+        }
+    }
+    Ok(())
+}
+
 /// Where the real data are.
 pub fn shared() -> PathBuf {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
@@ -263,12 +283,13 @@ fn main() -> Result<()> {
             let (train, test) = benchmark("delicious")?;
             biased_table(&(0..count(10)).map(|seed| biased(&train, &test, seed)).collect::<Result<Vec<_>>>()?);
         }
+        Some("decay") => decays()?,
         Some("survey") => ways_table(&(0..count(5)).map(|seed| survey_ways(&[], seed)).collect::<Result<Vec<_>>>()?),
         Some("coat") => {
             let folder = shared().join("coat");
             ways_table(&(0..count(25)).map(|seed| coat_ways(&folder, seed)).collect::<Result<Vec<_>>>()?);
         }
-        _ => println!("which part? real, balls, delicious, survey or coat"),
+        _ => println!("which part? real, balls, delicious, survey, decay or coat"),
     }
     Ok(())
 }
