@@ -155,7 +155,7 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
         assert!(message.starts_with("the memory does not hold one block of labels: expected at least"), "{message}");
 
         let all = blocks(40);
-        assert_eq!(all, [0..16, 16..32, 32..40]);
+        assert_eq!(all, [0..32, 32..40]);
         let found = Mutex::new(Vec::new());
         trainer
             .fit_blocks(&data, &all[1..2], &|finished| {
@@ -164,9 +164,9 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
             })
             .unwrap();
         let found = found.into_inner().unwrap();
-        assert_eq!((found.len(), found[0].block.first, found[0].block.width()), (1, 16, 16));
-        for lane in 0..16 {
-            assert_eq!(found[0].block.weights[7 * 16 + lane], one.0.weight(7, 16 + lane as u32), "{solver:?}");
+        assert_eq!((found.len(), found[0].block.first, found[0].block.width()), (1, 32, 8));
+        for lane in 0..8 {
+            assert_eq!(found[0].block.weights[7 * 8 + lane], one.0.weight(7, 32 + lane as u32), "{solver:?}");
         }
     }
 }

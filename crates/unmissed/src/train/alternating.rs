@@ -10,6 +10,10 @@
 //! frequency, which fits the data as well.) A label that does not occur on a half keeps its p. The start is the propensities
 //! that are given, or 1/2: without rows on which a label is nearly sure, every start is a fixed point.
 //!
+//! # Where it fails
+//! The mean goes over all rows. Those on which a label is all but never relevant should contribute rare, huge terms, and in a
+//! sample contribute none: there p falls towards the label's frequency. Treat the result as a hint, and prefer a controlled set.
+//!
 //! # Reference
 //! Zhu et al.: *Unbiased implicit recommendation and propensity estimation via combinational joint learning*, RecSys 2020, as
 //! the paper's appendix puts it.

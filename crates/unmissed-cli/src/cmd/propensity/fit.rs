@@ -25,7 +25,7 @@ Examples:
   unmissed propensity fit power richards --train train.txt --controlled controlled.txt --rate 4/12
   unmissed propensity fit jpv --train train.txt --propensities known.csv --loss log -o fit.svg
   unmissed propensity fit rows --train train.txt --later train_late.txt -o rows.json
-  unmissed evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics precision"
+  unmissed evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics ndcg"
 )]
 pub(super) struct Args {
     /// Families of curves: constant, jpv, power, power:relative, richards; or rows

@@ -24,11 +24,11 @@ Finished blocks of labels are kept in MODEL.partial until all are there: a run t
 
 Examples:
   unmissed train train.txt -o plain.safetensors
-  unmissed train train.txt -o corrected.safetensors --loss unbiased-logistic --propensity jpv --tune
-  unmissed train train.txt -o known.safetensors --loss unbiased-logistic --propensity table:known.csv --clip 10
+  unmissed train train.txt -o c.safetensors --loss unbiased-logistic --propensity jpv --tune
+  unmissed train train.txt -o k.safetensors --loss unbiased-logistic --propensity table:known.csv
   unmissed train train.txt -o adam.safetensors --solver adam --rate 0.02 --epochs 5 --holdout 0
-  unmissed train train.txt -o picked.safetensors --tune --validation controlled.txt --validation-rate 4/12
-  unmissed train train.txt -o joint.safetensors --joint plugin --epochs 4 --propensities-out learned.csv")]
+  unmissed train train.txt -o v.model --tune --validation controlled.txt --validation-rate 4/12
+  unmissed train train.txt -o j.safetensors --joint plugin --epochs 4 --propensities-out p.csv")]
 pub(crate) struct Args {
     /// Data to train on
     data: PathBuf,
