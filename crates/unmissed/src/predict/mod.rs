@@ -1,7 +1,7 @@
 //! From features to ranked labels: [`Model`], one linear scorer for each label.
 //!
 //! Training writes models, prediction reads them. Training hands the weights over in [`Block`]s of neighbouring labels;
-//! [`Model::predict`] ranks the labels of rows, [`Model::logits`] gives all scores, and [`file`] keeps models in files.
+//! [`Model::predict`] ranks the labels of rows, [`Model::logits`] gives all scores, and [`mod@file`] keeps models in files.
 
 mod batch;
 mod builder;

@@ -1,6 +1,6 @@
 //! Evaluation with propensities that depend on the row, and doubly robust estimates from pairs whose status is known.
 //!
-//! [`row_results`] adds to an [`Evaluation`](super::Evaluation) what a [`RowModel`](crate::propensity::rows::RowModel) says: sums over
+//! `row_results` adds to an evaluation what a row model says: sums over
 //! labels with `y~ / p(i, j)`, and beside them the ratio baseline. [`robust`] has estimates that need some pairs of known status.
 
 mod cells;
