@@ -18,11 +18,7 @@ use unmissed::train::{Adam, Newton, Solver, Trainer};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let [files @ .., _] = &arguments[..] else {
-        println!("skipped: needs TRAIN and TEST");
-        return;
-    };
-    if files.is_empty() {
+    if arguments.len() < 2 {
         println!("skipped: needs TRAIN and TEST");
         return;
     }

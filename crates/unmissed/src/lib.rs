@@ -15,6 +15,7 @@ pub mod progress;
 pub mod propensity;
 pub mod report;
 pub mod rng;
+pub mod sigmoid;
 pub mod spec;
 pub mod train;
 

@@ -6,9 +6,10 @@
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use unmissed::data::{Csr, Dense, Features};
-use unmissed::predict::{Block, Model, Normalize, PredictOptions, sigmoid};
+use unmissed::predict::{Block, Model, Normalize, PredictOptions};
 use unmissed::progress::Progress;
 use unmissed::propensity::Propensities;
+use unmissed::sigmoid::sigmoid;
 use unmissed::{Error, Result};
 
 /// Seeded numbers in [0, 1).
@@ -67,7 +68,7 @@ fn naive(model: &Model, data: &Csr<'_, f32>, options: &PredictOptions<'_>) -> Ve
             let mut ranked: Vec<(f32, u32, f32)> = (0..model.labels() as u32)
                 .filter_map(|label| {
                     let z = logit(model, row, label);
-                    let probability = sigmoid(z) * options.propensity.map_or(1.0, |p| 1.0 / p.get(label));
+                    let probability = sigmoid(f64::from(z)) * options.propensity.map_or(1.0, |p| 1.0 / p.get(label));
                     let score = (probability * options.weights.map_or(1.0, |w| w[label as usize])) as f32;
                     let adjusted = options.propensity.is_some() || options.weights.is_some();
                     let kept = options.threshold.is_none_or(|least| probability >= least);
@@ -132,7 +133,7 @@ proptest! {
             prop_assert_eq!(*score, logit(&model, data.row(3 + at / model.labels()), (at % model.labels()) as u32));
         }
         let probabilities = model.probabilities(&sparse, 3..9).unwrap();
-        prop_assert!(probabilities.iter().zip(&logits).all(|(p, z)| *p == sigmoid(*z) as f32));
+        prop_assert!(probabilities.iter().zip(&logits).all(|(p, z)| *p == sigmoid(f64::from(*z)) as f32));
     }
 
     #[test]

@@ -9,12 +9,9 @@ use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::rows::{Covariate, Evidence, Place, RowFit};
 use unmissed::propensity::{Ratio, models};
 use unmissed::rng::{Purpose, stream, uniform};
+use unmissed::sigmoid::sigmoid;
 
 const LABELS: u32 = 12;
-
-fn sigmoid(z: f64) -> f64 {
-    1.0 / (1.0 + (-z).exp())
-}
 
 /// Rows with scores, relevant labels and observed labels; what a model ranks first is observed more often.
 struct World {

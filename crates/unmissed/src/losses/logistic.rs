@@ -17,6 +17,7 @@
 
 use super::vector::{collect, replace, sigmoid, softplus};
 use super::{Loss, Nature, Point};
+use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
 
 /// See the module's page.
@@ -48,15 +49,10 @@ impl Loss for Logistic {
 
 /// `ln(1 + e^z) - y z` for any y, also one above 1.
 pub(super) fn at(z: f64, y: f64) -> Point {
-    let s = probability(z);
+    let s = sigmoid_of(z);
     // The two forms are equal; each is exact where its terms do not cancel.
     let value = if z > 0.0 { (1.0 - y) * z + (-z).exp().ln_1p() } else { z.exp().ln_1p() - y * z };
-    Point { value, gradient: s - y, curvature: s * probability(-z) }
-}
-
-/// The sigmoid of `z`.
-pub(super) fn probability(z: f64) -> f64 {
-    if z >= 0.0 { 1.0 / (1.0 + (-z).exp()) } else { z.exp() / (1.0 + z.exp()) }
+    Point { value, gradient: s - y, curvature: s * sigmoid_of(-z) }
 }
 
 /// Sweep over unobserved pairs: see [`Loss::gradients`].

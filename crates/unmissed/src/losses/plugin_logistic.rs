@@ -19,6 +19,7 @@
 
 use super::vector::{collect, replace, sigmoid, softplus};
 use super::{Loss, Nature, Point, logistic};
+use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
 
 /// See the module's page.
@@ -43,7 +44,7 @@ impl Loss for PluginLogistic {
             return Point { value: point.value - p.ln(), ..point };
         }
         // 1 - p s = (1 + (1 - p) e^z) / (1 + e^z), and its derivative is -p s (1 - s).
-        let (s, t) = (logistic::probability(z), logistic::probability(-z));
+        let (s, t) = (sigmoid_of(z), sigmoid_of(-z));
         let rest = t + (1.0 - p) * s;
         let gradient = p * s * t / rest;
         Point { value: -rest.ln(), gradient, curvature: gradient * (t - s + gradient) }
@@ -89,12 +90,11 @@ mod tests {
     fn gradients_of_joint_learning_meet_differences() {
         for z in [-6.0, -1.5, 0.0, 0.7, 4.0] {
             for parameter in [-4.0, -0.5, 0.0, 2.0] {
-                let value =
-                    |z: f64, parameter: f64, observed| PluginLogistic.at(z, observed, logistic::probability(parameter)).value;
+                let value = |z: f64, parameter: f64, observed| PluginLogistic.at(z, observed, sigmoid_of(parameter)).value;
                 let h = 1e-5;
                 let in_z = |observed| (value(z + h, parameter, observed) - value(z - h, parameter, observed)) / (2.0 * h);
                 let in_p = |observed| (value(z, parameter + h, observed) - value(z, parameter - h, observed)) / (2.0 * h);
-                let p = logistic::probability(parameter);
+                let p = sigmoid_of(parameter);
                 let (mut logits, mut sums) = ([[z as f32; 2]], [0.0; 2]);
                 joint_gradients(&mut logits, &[p as f32; 2], &mut sums);
                 assert!((f64::from(logits[0][1]) - in_z(false)).abs() < 1e-6, "z {z}, p {p}");

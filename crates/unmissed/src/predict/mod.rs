@@ -17,5 +17,4 @@ mod top;
 pub use file::{About, BlockStore};
 pub use model::{Block, Model, Normalize};
 pub use options::PredictOptions;
-pub use scores::sigmoid;
 pub use summary::ModelSummary;

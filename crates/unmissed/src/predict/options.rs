@@ -1,10 +1,10 @@
 //! What a prediction shall be.
 
 use super::Model;
-use super::scores::sigmoid;
 use crate::error::{Error, Result, digits};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
+use crate::sigmoid::sigmoid;
 
 /// How labels are scored and how many are given.
 ///
@@ -99,7 +99,7 @@ impl Ranking {
     }
 
     fn probability(&self, logit: f32, label: usize) -> f64 {
-        sigmoid(logit) * self.inverse.as_ref().map_or(1.0, |inverse| inverse[label])
+        sigmoid(f64::from(logit)) * self.inverse.as_ref().map_or(1.0, |inverse| inverse[label])
     }
 
     /// Whether the label's probability reaches the threshold.

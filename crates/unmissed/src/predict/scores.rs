@@ -6,20 +6,9 @@ use super::kernel::{TOGETHER, WIDTH, add_scores};
 use super::panel::Line;
 use crate::data::Features;
 use crate::error::{Error, Result};
+use crate::sigmoid::sigmoid;
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// `1 / (1 + exp(-z))`.
-///
-/// ```
-/// use unmissed::predict::sigmoid;
-/// assert_eq!(sigmoid(0.0), 0.5);
-/// assert!((sigmoid(2.0) - 0.8807970779778823).abs() < 1e-15);
-/// assert_eq!((sigmoid(-1e30), sigmoid(1e30)), (0.0, 1.0));
-/// ```
-pub fn sigmoid(logit: f32) -> f64 {
-    1.0 / (1.0 + (-f64::from(logit)).exp())
-}
 
 impl Model {
     /// The logits of some rows, row by row: `z_j = b_j + sum_f W[f, j] x_f`, with the row scaled as the model says.
@@ -62,7 +51,7 @@ impl Model {
     /// The probabilities `sigmoid(z_j)` of all labels for some rows, row by row.
     pub fn probabilities(&self, data: &Features<'_>, rows: Range<usize>) -> Result<Vec<f32>> {
         let mut scores = self.logits(data, rows)?;
-        scores.par_iter_mut().with_min_len(1 << 12).for_each(|score| *score = sigmoid(*score) as f32);
+        scores.par_iter_mut().with_min_len(1 << 12).for_each(|score| *score = sigmoid(f64::from(*score)) as f32);
         Ok(scores)
     }
 

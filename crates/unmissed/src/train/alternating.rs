@@ -22,9 +22,10 @@ use super::fit::{Finished, blocks, features};
 use super::trainer::Trainer;
 use crate::data::{Dataset, Features, split_rows_for};
 use crate::error::{Error, Result};
-use crate::predict::{Block, Normalize, sigmoid};
+use crate::predict::{Block, Normalize};
 use crate::propensity::{Bound, Propensities};
 use crate::rng::Purpose;
+use crate::sigmoid::sigmoid;
 use std::sync::{Mutex, PoisonError};
 
 /// Rounds unless told.
@@ -114,7 +115,7 @@ fn propensity(
             }
         };
         let logit = f64::from(block.bias[lane]) + sum * f64::from(factor);
-        1.0 / sigmoid(logit as f32).max(least)
+        1.0 / sigmoid(logit).max(least)
     };
     let mean = positives.iter().map(|&row| inverse(row)).sum::<f64>() / rows as f64;
     Ok(Some(mean.min(1.0)))
@@ -137,7 +138,7 @@ mod tests {
         let p = propensity(&data, &block, 0, Normalize::None, &positives, 40).unwrap().unwrap();
         let loss = |p: f64| -> f64 {
             let one = |row: usize| {
-                let eta = sigmoid(0.8 + 0.6 * values[row]);
+                let eta = sigmoid(f64::from(0.8 + 0.6 * values[row]));
                 let y = if row.is_multiple_of(3) { 1.0 / eta } else { 0.0 };
                 -y * p.ln() - (1.0 - y) * (1.0 - p).ln()
             };

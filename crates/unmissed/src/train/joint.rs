@@ -22,9 +22,10 @@ use super::problem::{Part, Problem};
 use super::trainer::Trainer;
 use crate::error::Result;
 use crate::losses::joint_gradients;
-use crate::predict::{Block, sigmoid};
+use crate::predict::Block;
 use crate::propensity::{Bound, Propensities};
 use crate::rng::{Purpose, row_key, uniform_at};
+use crate::sigmoid::sigmoid;
 
 /// Where p starts when nothing is given.
 const START: f64 = 0.5;
@@ -154,7 +155,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, adam: &Ad
             steps += 1;
             step = Step::new(adam, decay, steps);
             let batch = problem.batches.get(batch);
-            part.set_propensities(parameters[0].map(sigmoid));
+            part.set_propensities(parameters[0].map(|p| sigmoid(f64::from(p))));
             let logits = &mut logits.get_mut()[..batch.rows()];
             logits.fill(bias[0]);
             add_products(batch, &cells, logits);
@@ -164,7 +165,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, adam: &Ad
             step.update(&mut parameters, &of_parameters, 1.0);
         }
         cells.catch_up(step);
-        part.set_propensities(parameters[0].map(sigmoid));
+        part.set_propensities(parameters[0].map(|p| sigmoid(f64::from(p))));
         if let Some(held_out) = problem.held_out {
             held_out.record(epoch, &part, &cells, &bias[0])?;
         }
@@ -184,7 +185,7 @@ fn gradients<const W: usize>(part: &Part<'_, W>, batch: &Batch, logits: &mut [Li
     joint_gradients(logits, &part.propensities, &mut of_parameters);
     for (place, lane, logit) in observed {
         // The sweep took the pair for an unobserved one.
-        let (s, p) = (sigmoid(logit), part.exact_propensities()[lane]);
+        let (s, p) = (sigmoid(f64::from(logit)), part.exact_propensities()[lane]);
         of_parameters[lane] -= (p * (1.0 - p) * s / (1.0 - p * s).max(1e-12) + (1.0 - p)) as f32;
         logits[place][lane] = part.observed(lane, logit).gradient as f32;
     }

@@ -5,6 +5,7 @@
 
 use super::matched::Matched;
 use crate::error::{Error, Result};
+use crate::sigmoid::sigmoid;
 use serde::{Deserialize, Serialize};
 
 /// Coefficients and label effects.
@@ -27,10 +28,6 @@ impl Parameters {
         let effect = effect.and_then(|at| self.effects.get(at)).copied().unwrap_or(0.0);
         sigmoid(dot(&self.beta, x) + f64::from(effect)).max(LEAST)
     }
-}
-
-pub(super) fn sigmoid(z: f64) -> f64 {
-    1.0 / (1.0 + (-z).exp())
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

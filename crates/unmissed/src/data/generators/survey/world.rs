@@ -4,6 +4,7 @@ use super::super::{Settings, row_number};
 use crate::data::{Dataset, Dense, Features, Labels, check_dense};
 use crate::error::Result;
 use crate::rng::{Purpose, below, stream, uniform_at};
+use crate::sigmoid::sigmoid;
 use rand_chacha::rand_core::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -101,10 +102,6 @@ impl World {
         let features = Dense::new(users, self.dim, features.concat())?;
         Dataset::new(Some(Features::Dense(features)), Labels::from_ids(self.items.len() as u64, relevant)?)
     }
-}
-
-fn sigmoid(z: f64) -> f64 {
-    1.0 / (1.0 + (-z).exp())
 }
 
 /// The zero of a rising function, by halving [low, high] until it cannot be halved.
