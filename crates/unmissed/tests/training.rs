@@ -138,6 +138,18 @@ fn solvers() -> [(&'static str, Solver); 3] {
 }
 
 #[test]
+fn labels_that_newton_does_not_finish_are_counted() {
+    let data = sparse();
+    let unfinished = |newton| {
+        let trainer = Trainer::new("logistic").unwrap().solver(Solver::Newton(newton)).unwrap().decay(1e-3).unwrap();
+        trainer.fit_whole(&data).unwrap().unfinished
+    };
+    assert_eq!(unfinished(Newton::default()), 0);
+    let hurried = unfinished(Newton { tolerance: 1e-6, steps: 1 });
+    assert!(hurried > 20, "one step finished all but {hurried} of 40 labels");
+}
+
+#[test]
 fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
     let data = sparse();
     let p = Propensities::new("given", (0..40).map(|j| 0.2 + 0.02 * f64::from(j)).collect()).unwrap();
@@ -150,7 +162,7 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
         let one = on(1, trainer);
         assert!(one == on(4, trainer), "{solver:?}");
         assert!(one == on(4, trainer.memory(Some(300_000))), "{solver:?}");
-        assert_eq!(one.1.is_some(), matches!(solver, Solver::Joint(_)));
+        assert_eq!(one.propensities.is_some(), matches!(solver, Solver::Joint(_)));
         let message = trainer.memory(Some(1000)).fit(&data).unwrap_err().to_string();
         assert!(message.starts_with("the memory does not hold one block of labels: expected at least"), "{message}");
 
@@ -166,7 +178,7 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
         let found = found.into_inner().unwrap();
         assert_eq!((found.len(), found[0].block.first, found[0].block.width()), (1, 32, 8));
         for lane in 0..8 {
-            assert_eq!(found[0].block.weights[7 * 8 + lane], one.0.weight(7, 32 + lane as u32), "{solver:?}");
+            assert_eq!(found[0].block.weights[7 * 8 + lane], one.model.weight(7, 32 + lane as u32), "{solver:?}");
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PREDICTIONS")]
     output: PathBuf,
     /// How many labels a row gets at most
-    #[arg(short, default_value_t = 5, value_name = "K")]
+    #[arg(short, long, default_value_t = 5, value_name = "K")]
     k: usize,
     /// Divide probabilities by these propensities (jpv, power, table:FILE, ...); counts are those of --train or of the model
     #[arg(long, value_name = "SPEC")]

@@ -29,6 +29,19 @@ pub struct Finished {
     pub block: Block,
     /// The propensities of its labels, when they were learned along.
     pub propensities: Option<Vec<f64>>,
+    /// Labels at which Newton's method ran out of steps before the gradient was small.
+    pub unfinished: usize,
+}
+
+/// A model that is trained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The model.
+    pub model: Model,
+    /// The propensities that were learned along, by [`Solver::Joint`].
+    pub propensities: Option<Propensities>,
+    /// Labels at which Newton's method ran out of steps before the gradient was small.
+    pub unfinished: usize,
 }
 
 impl Finished {
@@ -44,8 +57,9 @@ impl Finished {
             lane += width;
         }
         let first = parts.first().map_or(0, |part| part.block.first);
+        let unfinished = parts.iter().map(|part| part.unfinished).sum();
         let propensities = parts.into_iter().map(|part| part.propensities).collect::<Option<Vec<_>>>().map(|parts| parts.concat());
-        Finished { block: Block { first, bias, weights }, propensities }
+        Finished { block: Block { first, bias, weights }, propensities, unfinished }
     }
 }
 
@@ -83,11 +97,11 @@ impl Trainer<'_> {
     /// # Ok::<(), unmissed::Error>(())
     /// ```
     pub fn fit(&self, data: &Dataset<'_>) -> Result<Model> {
-        Ok(self.fit_whole(data)?.0)
+        Ok(self.fit_whole(data)?.model)
     }
 
-    /// Trains a model; with [`Solver::Joint`] also gives the propensities that were learned.
-    pub fn fit_whole(&self, data: &Dataset<'_>) -> Result<(Model, Option<Propensities>)> {
+    /// Trains a model, and says what there is to say about it.
+    pub fn fit_whole(&self, data: &Dataset<'_>) -> Result<Fitted> {
         let finished = Mutex::new(Vec::new());
         let all = blocks(data.labels().cols());
         self.fit_blocks(data, &all, &|block| {
@@ -124,16 +138,18 @@ impl Trainer<'_> {
             finished.lock().unwrap_or_else(PoisonError::into_inner).push(block);
             Ok(())
         })?;
-        let (model, _) = self.assemble(data, finished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
-        Ok((model, checkpoints))
+        let fitted = self.assemble(data, finished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        Ok((fitted.model, checkpoints))
     }
 
-    fn assemble(&self, data: &Dataset<'_>, mut finished: Vec<Finished>) -> Result<(Model, Option<Propensities>)> {
+    fn assemble(&self, data: &Dataset<'_>, mut finished: Vec<Finished>) -> Result<Fitted> {
         finished.sort_unstable_by_key(|finished| finished.block.first);
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
-        let learned = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
+        let propensities = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
+        let unfinished = finished.iter().map(|finished| finished.unfinished).sum();
         let blocks = finished.into_iter().map(|finished| finished.block).collect();
-        Ok((Model::new(features(data)?.cols(), self.settled(data)?.normalize, blocks)?, learned))
+        let model = Model::new(features(data)?.cols(), self.settled(data)?.normalize, blocks)?;
+        Ok(Fitted { model, propensities, unfinished })
     }
 
     /// Trains the blocks on the rows.
@@ -207,10 +223,10 @@ impl Trainer<'_> {
     }
 
     fn train_lanes(&self, problem: &Problem<'_>, first: u32, decay: f64) -> Result<Finished> {
-        let plain = |block| Finished { block, propensities: None };
+        let plain = |block| Finished { block, propensities: None, unfinished: 0 };
         let finished = match &self.solver {
             Solver::Adam(adam) => adam::train::<LANES>(problem, first, adam, decay).map(plain),
-            Solver::Newton(newton) => newton::train::<LANES>(problem, first, newton, decay).map(plain),
+            Solver::Newton(newton) => newton::train::<LANES>(problem, first, newton, decay),
             Solver::Joint(adam) => joint::train::<LANES>(problem, first, adam, decay),
         }?;
         match finished.block.weights.iter().chain(&finished.block.bias).all(|weight| weight.is_finite()) {

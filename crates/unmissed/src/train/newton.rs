@@ -5,6 +5,7 @@
 //! enough. All labels of a block go through the same passes over the data, each with step lengths of its own; a label whose
 //! gradient has shrunk to `tolerance` times the gradient of the start waits for the others.
 
+use super::fit::Finished;
 use super::lanes::{Line, Lines, add_gradients, add_products};
 use super::problem::{Part, Problem};
 use super::vectors::{dot, scaled_sum};
@@ -177,7 +178,7 @@ struct Work<const W: usize> {
 }
 
 /// Trains the labels from `first` on.
-pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decay: f64) -> Result<Block> {
+pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decay: f64) -> Result<Finished> {
     let (features, rows) = (problem.batches.features(), problem.batches.rows());
     let solver = Solver { problem, part: problem.part::<W>(first), decay };
     let mut weights = Vector::<W>::zeros(features);
@@ -196,7 +197,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
     solver.refresh(&mut terms);
     let mut open: [bool; W] = std::array::from_fn(|lane| lane < solver.part.width);
     let mut start = [0.0; W];
-    for round in 0..newton.steps {
+    for round in 0..=newton.steps {
         solver.gather(&terms.gradients, &weights, &mut gradient);
         let norms = gradient.dot(&gradient);
         if round == 0 {
@@ -204,7 +205,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
         }
         let small = newton.tolerance * newton.tolerance;
         (0..W).for_each(|lane| open[lane] &= norms[lane] > small * start[lane]);
-        if !open.contains(&true) {
+        if !open.contains(&true) || round == newton.steps {
             break;
         }
         solver.direction(&terms, &gradient, open, &mut work);
@@ -219,7 +220,8 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
     problem.progress.advance(solver.part.width as u64)?;
     let width = solver.part.width;
     let lines = weights.lines.get().iter().flat_map(|line| &line[..width]).copied().collect();
-    Ok(Block { first, bias: weights.bias[..width].to_vec(), weights: lines })
+    let block = Block { first, bias: weights.bias[..width].to_vec(), weights: lines };
+    Ok(Finished { block, propensities: None, unfinished: open.iter().filter(|open| **open).count() })
 }
 
 /// How far to go along the step, by lane: 1, or a half of it and so on until the objective falls by enough. Leaves `terms` at

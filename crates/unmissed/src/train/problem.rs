@@ -82,6 +82,11 @@ impl<const W: usize> Part<'_, W> {
         self.exact
     }
 
+    /// What a row of a batch counts for in the batch's mean loss.
+    pub(super) fn share(&self, batch: &Batch) -> Line<W> {
+        self.weights.map(|weight| weight / batch.rows() as f32)
+    }
+
     /// The observed pairs of a batch: (place of the row, lane).
     pub(super) fn positives(&self, batch: &Batch) -> impl Iterator<Item = (usize, usize)> {
         let first = self.first;

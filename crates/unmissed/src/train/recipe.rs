@@ -1,7 +1,7 @@
 //! From a request to a model: joint learning, tuning, training, in memory or into a file that survives an interruption.
 
 use super::alternating::alternating;
-use super::fit::{Finished, WIDTH, blocks, features};
+use super::fit::{Finished, Fitted, WIDTH, blocks, features};
 use super::joint;
 use super::trainer::{Settled, Solver, Trainer};
 use super::tune::{Search, Tuning};
@@ -61,6 +61,8 @@ pub struct Trained {
     pub effective: Option<EffectiveSampleSize>,
     /// Labels that occur more often than their propensity allows, so that training raised it to their frequency.
     pub raised: usize,
+    /// Labels at which Newton's method ran out of steps before the gradient was small.
+    pub unfinished: usize,
     /// Blocks that an earlier run had finished.
     pub resumed: usize,
 }
@@ -115,8 +117,9 @@ impl<'a> Recipe<'a> {
         let prepared = self.prepare(data)?;
         let alternated = prepared.alternated()?;
         let trainer = prepared.trainer(&self.trainer, alternated.as_ref())?.settled(data)?.trainer;
-        let (model, learned) = trainer.fit_whole(data)?;
-        Ok((model, self.trained(data, &trainer, prepared.tuning, learned.or(alternated.clone()), 0)?))
+        let Fitted { model, propensities, unfinished } = trainer.fit_whole(data)?;
+        let trained = self.trained(data, &trainer, prepared.tuning, propensities.or(alternated.clone()))?;
+        Ok((model, Trained { unfinished, ..trained }))
     }
 
     /// Trains a model into a file. Finished blocks are kept beside it until all are there, so a run that is interrupted, in
@@ -158,16 +161,18 @@ impl<'a> Recipe<'a> {
         let trainer = prepared.trainer(&trainer, alternated.as_ref())?;
         let missing = store.missing()?;
         let resumed = blocks(labels).len() - missing.len();
-        trainer.fit_blocks(data, &missing, &|Finished { block, propensities }| {
-            store.put(&block, json!({ "propensities": propensities }))
+        trainer.fit_blocks(data, &missing, &|Finished { block, propensities, unfinished }| {
+            store.put(&block, json!({ "propensities": propensities, "unfinished": unfinished }))
         })?;
+        let notes = store.notes()?;
         let learned = match self.joint {
-            Joint::Plugin => Some(of_notes(&store.notes()?)?),
+            Joint::Plugin => Some(of_notes(&notes)?),
             _ => alternated.clone(),
         };
-        let trained = self.trained(data, &trainer, prepared.tuning, learned, resumed)?;
+        let trained = self.trained(data, &trainer, prepared.tuning, learned)?;
         store.finish(&trained.about)?;
-        Ok(trained)
+        let unfinished = notes.iter().filter_map(|note| note["unfinished"].as_u64()).sum::<u64>() as usize;
+        Ok(Trained { unfinished, resumed, ..trained })
     }
 
     /// Joint learning in turns, and tuning with what it learned.
@@ -201,7 +206,6 @@ impl<'a> Recipe<'a> {
         trainer: &Trainer<'_>,
         tuning: Option<Tuning>,
         learned: Option<Propensities>,
-        resumed: usize,
     ) -> Result<Trained> {
         let effective = trainer.effective_sample_size(data.labels())?;
         let mut about = About::new(trainer.loss.name(), trainer.seed);
@@ -222,7 +226,7 @@ impl<'a> Recipe<'a> {
         about.settings["effective_sample_size"] = json!(effective);
         let raised = trainer.raised(data.labels())?;
         about.settings["raised_propensities"] = json!(raised);
-        Ok(Trained { about, tuning, learned, effective, raised, resumed })
+        Ok(Trained { about, tuning, learned, effective, raised, unfinished: 0, resumed: 0 })
     }
 }
 

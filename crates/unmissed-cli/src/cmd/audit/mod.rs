@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DATA")]
     truth: Option<PathBuf>,
     /// Lengths of the top list; the verdict is about the first
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
     k: Vec<usize>,
     /// Groups of labels: share, share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group' [default: share, with --train]
     #[arg(long, value_name = "HOW")]

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     estimators: Vec<String>,
     /// Lengths of the top list
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
     k: Vec<usize>,
     /// Every metric by group of labels too: share (head, torso, tail at 80 and 95 % of the training positives),
     /// share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group'

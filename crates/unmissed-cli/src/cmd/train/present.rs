@@ -32,6 +32,13 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
             trained.raised
         ));
     }
+    if trained.unfinished > 0 {
+        document = document.note(format!(
+            "Newton's method ran out of steps on {} labels before their gradient was small: use more decay, a larger --tolerance, or \
+             --solver adam.",
+            trained.unfinished
+        ));
+    }
     if let Some(effective) = trained.effective
         && effective.effective < 0.1 * effective.positives
     {
@@ -44,7 +51,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     let about = &trained.about;
     let data = json!({
         "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity,
-        "seed": about.seed, "settings": about.settings, "tuning": trained.tuning, "resumed_blocks": trained.resumed,
+        "seed": about.seed, "settings": about.settings, "tuning": trained.tuning, "resumed_blocks": trained.resumed, "unfinished_labels": trained.unfinished,
         "seconds": time.as_secs_f64(),
     });
     Ok(document.data(data)?)
