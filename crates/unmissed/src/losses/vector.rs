@@ -56,6 +56,9 @@ pub(super) fn replace(logits: &mut [f32], p: &[f32], f: impl Fn(f32, f32) -> f32
     }
 }
 
+/// Values that are collected before they are added up: sums in double precision among them would halve the width of the vectors.
+const CHUNK: usize = 16;
+
 /// `f(z, p)` = (value, gradient, curvature) of each logit, put where [`super::Loss::terms`] says.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn collect(
@@ -69,12 +72,16 @@ pub(super) fn collect(
     let width = p.len();
     let rows = logits.chunks_exact(width).zip(gradients.chunks_exact_mut(width)).zip(curvatures.chunks_exact_mut(width));
     for ((logits, gradients), curvatures) in rows {
-        let terms = logits.iter().zip(p).zip(gradients).zip(curvatures).zip(values.iter_mut());
-        for ((((&z, &p), gradient), curvature), sum) in terms {
-            let (value, first, second) = f(z, p);
-            *gradient = first;
-            *curvature = second;
-            *sum += f64::from(value);
+        let outputs = gradients.chunks_mut(CHUNK).zip(curvatures.chunks_mut(CHUNK)).zip(values.chunks_mut(CHUNK));
+        for ((logits, p), ((gradients, curvatures), sums)) in logits.chunks(CHUNK).zip(p.chunks(CHUNK)).zip(outputs) {
+            let mut found = [0.0; CHUNK];
+            let terms = logits.iter().zip(p).zip(gradients).zip(curvatures).zip(&mut found);
+            for ((((&z, &p), gradient), curvature), value) in terms {
+                (*value, *gradient, *curvature) = f(z, p);
+            }
+            for (sum, value) in sums.iter_mut().zip(found) {
+                *sum += f64::from(value);
+            }
         }
     }
 }
