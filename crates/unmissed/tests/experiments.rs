@@ -6,7 +6,7 @@ use unmissed::experiments::{Claim, Context, EXPERIMENTS, Outcome, Size, Verdict,
 use unmissed::progress::Silent;
 
 fn context(size: Size) -> Context<'static> {
-    Context { size, seed: 0, data: Vec::new(), kept: None, progress: &Silent }
+    Context { size, seed: 0, data: Vec::new(), yahoo_r3: None, kept: None, progress: &Silent }
 }
 
 fn run(name: &str) -> Outcome {
@@ -73,8 +73,15 @@ fn experiments_without_their_data_say_so() {
 }
 
 #[test]
-fn tails_have_a_line_for_each_model() {
+fn joint_learning_and_tails_have_a_line_for_each_model() {
+    assert_eq!(run("joint").tables[0].rows().len(), 8);
     assert_eq!(run("tails").tables[0].rows().len(), 4);
+}
+
+#[test]
+fn controlled_rows_tell_propensities() {
+    let outcome = must_hold("controlled");
+    assert_eq!(outcome.tables[0].rows().len(), 9);
 }
 
 #[test]

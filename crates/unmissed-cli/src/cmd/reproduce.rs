@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// A folder with a data set (*train.txt and *test.txt), or with folders of such
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// The folder of your copy of Yahoo R3, with the original file names
+    #[arg(long, value_name = "DIR")]
+    yahoo_r3: Option<PathBuf>,
     #[command(flatten)]
     seed: Seed,
 }
@@ -43,6 +46,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         size: if args.quick { Size::Quick } else { Size::Full },
         seed: args.seed.seed,
         data: given(&args.data)?,
+        yahoo_r3: args.yahoo_r3.clone(),
         kept: Some(folder.join("parts")),
         progress: app.progress(),
     };

@@ -10,13 +10,16 @@
 //! Schultheis, Wydmuch, Babbar and Dembczynski: *On Missing Labels, Long-tails and Propensities in Extreme Multi-label
 //! Classification*, KDD 2022.
 
+mod ask;
 mod biased;
 mod context;
+mod controlled;
 mod counterexample;
 mod given;
 mod hierarchy;
 mod imbalance;
 mod implausible;
+mod joint;
 mod linear;
 mod mismatch;
 mod outcome;
@@ -45,6 +48,8 @@ pub static EXPERIMENTS: &[&dyn Experiment] = &[
     &timelapse::Timelapse,
     &hierarchy::Hierarchy,
     &tails::Tails,
+    &joint::Joint,
+    &controlled::Controlled,
 ];
 
 /// An experiment of the paper, or one that it suggests.
