@@ -1,6 +1,6 @@
 //! What experiments work with, and where finished parts are kept.
 
-use super::given::Given;
+use super::given::{Given, YahooR3};
 use crate::data::Output;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -39,8 +39,8 @@ pub struct Context<'a> {
     pub seed: u64,
     /// Data sets that the user has.
     pub data: Vec<Given>,
-    /// The folder of the user's copy of Yahoo R3.
-    pub yahoo_r3: Option<PathBuf>,
+    /// The user's copy of Yahoo R3.
+    pub yahoo_r3: Option<YahooR3>,
     /// Where finished parts are kept; nowhere when `None`.
     pub kept: Option<PathBuf>,
     /// Who watches.

@@ -1,6 +1,6 @@
 //! `hierarchy`: propensities from a hierarchy of labels, and how the constants of JPV depend on whom one asks.
 
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::LabelStats;
 use crate::error::Result;
@@ -36,6 +36,10 @@ impl Experiment for Hierarchy {
 
     fn needs(&self) -> &'static str {
         "a folder with hierarchy.tsv (child, parent) beside its training rows (--data)"
+    }
+
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "1 s" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

@@ -1,18 +1,18 @@
 //! `joint`: propensities that are learned from observed labels alone, by both methods, beside the true ones.
 
-use super::ask::{log_correlation, log_error, precision};
-use super::biased::{balls, generated, part};
-use super::linear::{Method, marked, top};
-use super::{Context, Experiment, Outcome};
+use super::ask::{Seen, log_error, precision, rank_correlation};
+use super::biased::{balls, generated, part, true_propensities};
+use super::linear::{Method, joint_plugin, marked, top};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::{Dataset, LabelStats};
 use crate::error::Result;
-use crate::predict::Normalize;
+use crate::predict::Model;
 use crate::propensity::Propensities;
 use crate::report::plot::{Chart, Scale, Series};
 use crate::report::{Column, Table};
 use crate::spec::Named;
-use crate::train::{Adam, Joint as Way, ROUNDS, Recipe, Solver, Trainer};
+use crate::train::{Joint as Way, ROUNDS, Recipe, Trainer};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -56,10 +56,14 @@ impl Experiment for Joint {
         "hyper-balls and a survey"
     }
 
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "1 s" }
+    }
+
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let mut outcome = Outcome::new();
         let words = ["data set", "propensities"].map(Column::new).into_iter();
-        let errors = ["error of log 1/p", "correlation of log p"].map(|name| Column::new(name).fixed(3));
+        let errors = ["error of log 1/p", "rank correlation"].map(|name| Column::new(name).fixed(3));
         let shown = ["P@1", "P@3", "P@5"].map(|name| Column::new(name).fixed(2));
         let mut table = Table::new("joint", words.chain(errors).chain(shown))
             .titled("Propensities learned from observed labels alone, and clean precision (%) of the models");
@@ -75,7 +79,7 @@ impl Experiment for Joint {
             for line in lines(context, &known)? {
                 let learned = line.propensities.as_deref().map(of);
                 let error = learned.as_deref().map(|learned| log_error(learned, &truth));
-                let correlation = learned.as_deref().map(|learned| log_correlation(learned, &truth)).filter(|c| c.is_finite());
+                let correlation = learned.as_deref().and_then(|learned| rank_correlation(learned, &truth));
                 let [a, b, c] = line.precision.map(|value| 100.0 * value);
                 table.row(cells![known.name, line.method.clone(), error, correlation, a, b, c]);
                 if let Some(learned) = learned.filter(|_| line.method.starts_with("joint")) {
@@ -83,7 +87,11 @@ impl Experiment for Joint {
                     chart = chart.series(Series::points(line.method.clone(), points));
                     outcome.reports(
                         format!("{}: {} finds the true propensities", known.name, line.method),
-                        format!("error of log 1/p {:.2}, P@1 {a:.2} %", error.unwrap_or(f64::NAN)),
+                        format!(
+                            "error of log 1/p {:.2}, rank correlation {:.2}, P@1 {a:.2} %",
+                            error.unwrap_or(f64::NAN),
+                            correlation.unwrap_or(f64::NAN)
+                        ),
                     );
                 }
             }
@@ -101,9 +109,8 @@ impl Experiment for Joint {
 fn survey(context: &Context<'_>) -> Result<Known> {
     let [users, items] = context.size.pick(["1000", "60"], ["4000", "200"], ["10000", "1000"]).map(str::to_owned);
     let data = generated("survey", &[("users", users), ("items", items), ("test-users", "1500".into())], context.seed)?;
-    let values = data.table("propensities").map(|table| table.rows.iter().map(|row| row[0]).collect()).unwrap_or_default();
     let (train, test) = (part(&data, "train")?.clone(), part(&data, "test_clean")?.clone());
-    Ok(Known { name: "survey", train, test, truth: Propensities::new("true", values)? })
+    Ok(Known { name: "survey", train, test, truth: true_propensities(&data)? })
 }
 
 fn biased_balls(context: &Context<'_>) -> Result<Known> {
@@ -117,26 +124,22 @@ fn lines(context: &Context<'_>, known: &Known) -> Result<Vec<Line>> {
     let settings = json!([marked(&known.train)?, marked(&known.test)?]);
     context.part(&format!("joint learning on {}", known.name), &settings, || {
         let mut lines = Vec::new();
+        let mut add = |method: &str, model: &Model, propensities: Option<&Propensities>| -> Result<()> {
+            let ranked = top(context, model, &known.test)?;
+            let precision = precision(known.test.labels(), &ranked, &Seen::Complete)?.map(|(value, _)| value);
+            lines.push(Line { method: method.into(), propensities: propensities.map(|p| p.values().to_vec()), precision });
+            Ok(())
+        };
         for (name, p) in [("none (vanilla)", None), ("true", Some(&known.truth))] {
-            let method = Method { name, propensities: p, normalize: Normalize::None };
+            let method = Method { name, propensities: p };
             let tuning = method.tune(context, known.name, &known.train)?;
-            let model = method.train(context, &tuning, &known.train, context.seed)?;
-            let ranked = top(context, &model, &known.test)?;
-            let precision = precision(known.test.labels(), &ranked, None)?.map(|(value, _)| value);
-            lines.push(Line { method: name.into(), propensities: p.map(|p| p.values().to_vec()), precision });
+            add(name, &method.train(context, &tuning, &known.train, context.seed)?, p)?;
         }
-        let adam = Adam { epochs: context.size.pick(5, 10, 20), ..Adam::default() };
-        let plugin = Trainer::new("plugin-logistic")?.solver(Solver::Adam(adam))?;
-        let turns = Trainer::new("unbiased-logistic")?;
-        for (name, trainer, way) in
-            [("joint: plug-in", plugin, Way::Plugin), ("joint: alternating", turns, Way::Alternating { rounds: ROUNDS })]
-        {
-            let trainer = trainer.normalize(Normalize::None).seed(context.seed).progress(context.progress);
-            let (model, trained) = Recipe::new(trainer).joint(way)?.train(&known.train)?;
-            let ranked = top(context, &model, &known.test)?;
-            let precision = precision(known.test.labels(), &ranked, None)?.map(|(value, _)| value);
-            lines.push(Line { method: name.into(), propensities: trained.learned.map(|p| p.values().to_vec()), precision });
-        }
+        let (model, learned) = joint_plugin(context, &known.train)?;
+        add("joint: plug-in", &model, learned.as_ref())?;
+        let trainer = Trainer::new("unbiased-logistic")?.seed(context.seed).progress(context.progress);
+        let (model, trained) = Recipe::new(trainer).joint(Way::Alternating { rounds: ROUNDS })?.train(&known.train)?;
+        add("joint: alternating", &model, trained.learned.as_ref())?;
         Ok(lines)
     })
 }

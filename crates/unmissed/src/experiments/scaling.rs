@@ -4,7 +4,7 @@
 //! with n at a fixed prior.
 
 use super::biased::balls;
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::LabelStats;
 use crate::error::Result;
@@ -37,6 +37,10 @@ impl Experiment for Scaling {
 
     fn needs(&self) -> &'static str {
         "nothing: hyper-balls"
+    }
+
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "1 s" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

@@ -2,7 +2,7 @@
 
 use super::biased::{NOISES, balls, benchmark, benchmarks, generated, labels_per_row, mean_se, part};
 use super::paper::{self, MADE};
-use super::{Context, Experiment, Outcome, Size};
+use super::{Context, Experiment, Outcome, Size, Took};
 use crate::cells;
 use crate::error::Result;
 use crate::report::{Column, Table};
@@ -30,6 +30,10 @@ impl Experiment for Statistics {
 
     fn needs(&self) -> &'static str {
         "hyper-balls and a survey; any data sets that are given"
+    }
+
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "1 s" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

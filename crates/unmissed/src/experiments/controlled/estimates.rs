@@ -1,4 +1,4 @@
-//! The propensities that are compared: assumed, fitted to a controlled half, direct, shrunken, true.
+//! The propensities that are compared: assumed, fitted to controlled rows, direct, shrunken, true.
 
 use super::source::Source;
 use crate::data::LabelStats;
@@ -10,6 +10,9 @@ use crate::propensity::{Propensities, models};
 
 /// Level of intervals, which are not used here.
 const LEVEL: f64 = 0.95;
+
+/// Nothing is taken to be missing.
+pub(super) const VANILLA: &str = "constant (vanilla)";
 
 /// Propensities under the name of their method; `None` takes nothing to be missing.
 pub(super) type Estimate = (&'static str, Option<Propensities>);
@@ -23,8 +26,8 @@ pub(super) fn directly(source: &Source, rows: &[usize]) -> Result<Direct> {
 /// Those that need no controlled rows.
 pub(super) fn assumed(source: &Source) -> Result<Vec<Estimate>> {
     let stats = LabelStats::of(source.train.labels());
-    let mut found = vec![("constant", None), ("jpv", Some(models::parse("jpv")?.propensities(&stats)?))];
-    found.extend(source.truth.as_ref().map(|(_, truth)| ("true", Some(truth.clone()))));
+    let mut found = vec![(VANILLA, None), ("jpv", Some(models::parse("jpv")?.propensities(&stats)?))];
+    found.extend(source.truth.as_ref().map(|truth| ("true", Some(truth.propensities.clone()))));
     Ok(found)
 }
 

@@ -5,15 +5,13 @@ use crate::data::survey::{SurveyOptions, TrainUsers, survey};
 use crate::data::{Csr, Dataset, Ratings};
 use crate::error::{Error, Result};
 use crate::evaluate::Rate;
-use crate::experiments::biased::{generated, part};
-use crate::experiments::{Context, Given};
+use crate::experiments::biased::{generated, part, true_propensities};
+use crate::experiments::{Context, Given, YahooR3};
 use crate::propensity::Propensities;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Ratings of at least this much are positive.
 const POSITIVE: f32 = 4.0;
-/// The original names of the files of Yahoo R3: what users chose, and what they were shown.
-const YAHOO: [&str; 2] = ["ydata-ymusic-rating-study-v1_0-train.txt", "ydata-ymusic-rating-study-v1_0-test.txt"];
 
 /// A survey.
 pub(super) struct Source {
@@ -22,8 +20,16 @@ pub(super) struct Source {
     pub(super) controlled: Dataset<'static>,
     /// How many of how many items are shown.
     pub(super) shown: (u32, u32),
-    /// Test rows with complete labels and the true propensities, when they are known.
-    pub(super) truth: Option<(Dataset<'static>, Propensities)>,
+    /// What is known of generated surveys.
+    pub(super) truth: Option<Truth>,
+}
+
+/// What only generated surveys know.
+pub(super) struct Truth {
+    /// Test rows with complete labels.
+    pub(super) test: Dataset<'static>,
+    /// The true propensities.
+    pub(super) propensities: Propensities,
 }
 
 impl Source {
@@ -39,35 +45,30 @@ impl Source {
 
 /// All surveys that there are.
 pub(super) fn sources(context: &Context<'_>) -> Result<Vec<Source>> {
-    let mut sources = vec![artificial(context)?];
+    let mut sources = vec![artificial(context, context.seed)?];
     for given in &context.data {
         if let (Some(train), Some(test)) = (given.file("train.ascii"), given.file("test.ascii")) {
             sources.push(coat(context, given, &train, &test)?);
         }
     }
-    if let Some(folder) = &context.yahoo_r3 {
-        sources.push(yahoo(context, folder)?);
+    if let Some(files) = &context.yahoo_r3 {
+        sources.push(yahoo(context, files)?);
     }
     Ok(sources)
 }
 
-fn artificial(context: &Context<'_>) -> Result<Source> {
-    let sizes = context.size.pick(
-        ["1000", "600", "1000", "60", "8"],
-        ["4000", "1500", "2500", "200", "10"],
-        ["10000", "3000", "5000", "1000", "10"],
-    );
+/// A generated survey of the sizes of Yahoo R3, or smaller.
+pub(super) fn artificial(context: &Context<'_>, seed: u64) -> Result<Source> {
+    let sizes = context.size.pick([1000, 600, 1000, 60, 8], [4000, 1500, 2500, 200, 10], [10_000, 3000, 5000, 1000, 10]);
     let names = ["users", "test-users", "controlled-users", "items", "shown"];
-    let changes: Vec<(&str, String)> = names.into_iter().zip(sizes.map(str::to_owned)).collect();
-    let data = generated("survey", &changes, context.seed)?;
-    let values = data.table("propensities").map(|table| table.rows.iter().map(|row| row[0]).collect()).unwrap_or_default();
-    let number = |place: usize| sizes[place].parse::<u32>().unwrap_or(0);
+    let changes: Vec<(&str, String)> = names.into_iter().zip(sizes.map(|size: u32| size.to_string())).collect();
+    let data = generated("survey", &changes, seed)?;
     Ok(Source {
         name: "survey".into(),
         train: part(&data, "train")?.clone(),
         controlled: part(&data, "controlled")?.clone(),
-        shown: (number(4), number(3)),
-        truth: Some((part(&data, "test_clean")?.clone(), Propensities::new("true", values)?)),
+        shown: (sizes[4], sizes[3]),
+        truth: Some(Truth { test: part(&data, "test_clean")?.clone(), propensities: true_propensities(&data)? }),
     })
 }
 
@@ -82,13 +83,12 @@ fn coat(context: &Context<'_>, given: &Given, train: &Path, test: &Path) -> Resu
     made(&given.name, &scores(train)?, &scores(test)?, context.seed, TrainUsers::All)
 }
 
-fn yahoo(context: &Context<'_>, folder: &Path) -> Result<Source> {
-    let open = |name: &str| -> Result<Ratings> {
-        let path: PathBuf = folder.join(name);
-        let text = std::fs::read(&path).map_err(|cause| Error::io("cannot read the ratings", &path, cause))?;
-        Ratings::from_lines(&text).map_err(|error| error.in_file(&path))
+fn yahoo(context: &Context<'_>, files: &YahooR3) -> Result<Source> {
+    let open = |path: &Path| -> Result<Ratings> {
+        let text = std::fs::read(path).map_err(|cause| Error::io("cannot read the ratings", path, cause))?;
+        Ratings::from_lines(&text).map_err(|error| error.in_file(path))
     };
-    let (chosen, random) = open(YAHOO[0])?.aligned(&open(YAHOO[1])?)?;
+    let (chosen, random) = open(&files.chosen)?.aligned(&open(&files.random)?)?;
     made("Yahoo R3", &chosen.ratings, &random.ratings, context.seed, TrainUsers::Unique)
 }
 
