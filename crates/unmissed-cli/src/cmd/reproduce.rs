@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::cells;
 use unmissed::experiments::{Context, EXPERIMENTS, Experiment, Size, YahooR3, find, given, page};
-use unmissed::report::{Document, Table};
 use unmissed::report::audit::provenance::shell;
+use unmissed::report::{Document, Table};
 
 /// Reproduce the paper's tables and figures, with our numbers beside its own
 #[derive(clap::Args)]

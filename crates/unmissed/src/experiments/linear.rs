@@ -13,8 +13,9 @@ use serde_json::json;
 /// Labels of a row that models rank.
 pub(super) const DEPTH: usize = 5;
 
-/// Decays that are tried.
-const DECAYS: [f64; 4] = [3e-5, 3e-4, 3e-3, 3e-2];
+/// Decays that are tried, as multiples of the usual one. Smaller ones only help losses without a lower bound to run away: too small
+/// propensities make a label more than always relevant on held-out rows, and the loss then praises whatever goes furthest.
+const TIMES_USUAL: [f64; 3] = [1.0, 10.0, 100.0];
 /// Learning rates that are tried for joint learning, which has no optimum to go to.
 const RATES: [f64; 3] = [0.005, 0.02, 0.05];
 
@@ -38,7 +39,9 @@ impl<'a> Method<'a> {
     /// Searches for settings; the search is kept.
     pub(super) fn tune(&self, context: &Context<'a>, set: &str, data: &Dataset<'_>) -> Result<Tuning> {
         let trainer = self.trainer(context, context.seed)?;
-        let grid = Grid { rates: Vec::new(), decays: context.size.pick(&DECAYS[1..3], &DECAYS, &DECAYS).to_vec() };
+        let usual = trainer.decay_on(data)?;
+        let times = context.size.pick(&TIMES_USUAL[..2], &TIMES_USUAL, &TIMES_USUAL);
+        let grid = Grid { rates: Vec::new(), decays: times.iter().map(|times| times * usual).collect() };
         let values = self.propensities.map(|p| p.values());
         let settings = json!([set, self.name, format!("{:?}", trainer.chosen_solver()), marked(data)?, values, grid.decays]);
         context.part(&format!("settings for {set}, {}", self.name), &settings, || Search::new(grid).run(&trainer, data))

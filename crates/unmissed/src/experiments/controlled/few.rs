@@ -17,7 +17,7 @@ use serde_json::json;
 
 /// The share of controlled rows.
 const FEW: f64 = 0.1;
-/// Points (of 1) by which a model is clearly better.
+/// Points (of 1) by which a model is clearly better at 5, where precision is measured best.
 const CLEARLY: f64 = 0.01;
 /// What is trained with, in the order of the table.
 const METHODS: [&str; 5] = [super::VANILLA, "power, fitted", "direct", "shrunken", "true"];
@@ -67,19 +67,16 @@ pub(super) fn add(context: &Context<'_>, outcome: &mut Outcome) -> Result<()> {
             let (ours, theirs) = (of(better, &|line| line.clean[k]), of(worse, &|line| line.clean[k]));
             mean_se(&ours.iter().zip(&theirs).map(|(a, b)| a - b).collect::<Vec<_>>())
         };
-        let [(first, se), third, fifth] = [0, 1, 2].map(at);
-        let se = se.unwrap_or(f64::INFINITY);
+        let found = [0, 1, 2].map(at);
+        let (fifth, se) = (found[2].0, found[2].1.unwrap_or(f64::INFINITY));
+        let shown = [1, 3, 5]
+            .into_iter()
+            .zip(found)
+            .map(|(k, (mean, se))| format!("P@{k} {:+.2} points (paired SE {:.2})", 100.0 * mean, 100.0 * se.unwrap_or(f64::NAN)));
         outcome.must(
             what,
-            first > CLEARLY && first > 2.0 * se,
-            format!(
-                "clean P@1 differs by {:+.2} points (paired SE {:.2}), P@3 by {:+.2}, P@5 by {:+.2}, over {} surveys",
-                100.0 * first,
-                100.0 * se,
-                100.0 * third.0,
-                100.0 * fifth.0,
-                surveys.len()
-            ),
+            found.iter().all(|(mean, _)| *mean > 0.0) && fifth > CLEARLY && fifth > 2.0 * se,
+            format!("{}, on complete labels of {} surveys", shown.collect::<Vec<_>>().join(", "), surveys.len()),
         );
     };
     better("shrunken", "direct", "at a tenth of the controlled set, shrunken trains a clearly better model than direct");

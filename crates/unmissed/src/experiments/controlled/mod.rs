@@ -107,8 +107,9 @@ fn tables() -> (Table, Table, Table) {
     let at = |k: u32| [format!("P@{k}"), format!("SE of repetitions @{k}"), format!("SE with test rows @{k}")];
     let paper = [1, 3, 5].map(|k| format!("paper: P@{k}"));
     let columns = [1, 3, 5].into_iter().flat_map(at).chain(paper).map(|name| Column::new(name).fixed(2));
-    let actual = Table::new("controlled", words.clone().into_iter().chain(columns))
-        .titled("Actual precision (%) of models trained with these propensities, on items shown at random; the paper's is Yahoo R3");
+    let actual = Table::new("controlled", words.clone().into_iter().chain(columns)).titled(
+        "Actual precision (%) of models trained with these propensities, on items shown at random; the paper's is Yahoo R3",
+    );
     let at = |k: u32| [format!("P@{k}"), format!("SE of repetitions @{k}")];
     let columns = [1, 3, 5].into_iter().flat_map(at).map(|name| Column::new(name).fixed(2));
     let clean = Table::new("controlled_clean", words.clone().into_iter().chain(columns))

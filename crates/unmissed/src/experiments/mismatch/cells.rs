@@ -82,18 +82,13 @@ pub(in crate::experiments) fn sets(context: &Context<'_>) -> Result<Vec<Set>> {
 /// How often a set is done.
 fn repetitions(context: &Context<'_>, artificial: bool, labels: usize) -> u64 {
     match artificial {
-        true => context.size.pick(1, 3, 10),
+        true => context.size.pick(3, 3, 10),
         false => context.size.pick(1, 1, if labels > MANY_LABELS { 1 } else { 3 }),
     }
 }
 
 /// A data set in all repetitions; `None` when there is no such set.
-fn set(
-    context: &Context<'_>,
-    name: &str,
-    artificial: bool,
-    make: &dyn Fn(u64) -> Result<Option<Complete>>,
-) -> Result<Option<Set>> {
+fn set(context: &Context<'_>, name: &str, artificial: bool, make: &dyn Fn(u64) -> Result<Option<Complete>>) -> Result<Option<Set>> {
     let mut cells = Vec::new();
     let Some(first) = make(context.seed)? else { return Ok(None) };
     let settings = json!([marked(&first.train)?, marked(&first.test)?]);

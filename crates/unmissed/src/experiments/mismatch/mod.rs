@@ -112,4 +112,3 @@ fn row(table: &mut Table, set: &Set, noise: usize, method: usize) {
     let decay = crate::report::Cell::from(cells.first().map(|cell| cell.decay));
     table.row(words.into_iter().chain(ours).chain(paper).chain([decay]));
 }
-
