@@ -69,7 +69,8 @@ impl Experiment for Hierarchy {
                         let points = (0..labels.cols() as u32).filter(|label| found.propensities.interval(*label).is_some());
                         let points = points.map(|label| (stats.count(label) as f64, found.propensities.get(label)));
                         let chart = propensity_chart(&format!("Propensities from the hierarchy of {}", given.name))
-                            .series(Series::points("estimates", points.take(2000)))
+                            .caption(format!("Labels with more than {PAPERS} descendants: observed, of observed or implied."))
+                            .series(Series::points("estimates", points))
                             .series(curve("jpv, fitted", &fitted.phi, &stats));
                         outcome.charts.push((format!("hierarchy-{}", given.name), chart));
                         outcome.notes.push(format!(

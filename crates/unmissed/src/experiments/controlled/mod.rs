@@ -154,7 +154,9 @@ fn figure(context: &Context<'_>, source: &Source) -> Result<Chart> {
     let all: Vec<usize> = (0..source.controlled.rows()).collect();
     let found = directly(source, &all)?;
     let direct = (0..found.len()).filter_map(|label| Some((found.count(label) as f64, found.propensity(label)?)));
-    let mut chart = propensity_chart(&format!("Propensities: {}", source.name)).series(Series::points("direct", direct));
+    let mut chart = propensity_chart(&format!("Propensities: {}", source.name))
+        .caption("Direct estimates from all controlled rows, where a label has a controlled positive; curves fitted to them.")
+        .series(Series::points("direct", direct));
     for (name, p) in estimated(source, &all, context.seed)?.into_iter().chain(assumed(source)?) {
         let Some(p) = p.filter(|_| name.contains("jpv") || name.contains("fitted")) else { continue };
         let mut points: Vec<(f64, f64)> =
