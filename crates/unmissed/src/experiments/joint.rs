@@ -22,6 +22,9 @@ pub(super) struct Joint;
 /// Labels with fewer observed positives tell nothing about how they were learned.
 const LEAST: u64 = 10;
 
+/// Labels that a chart shows.
+const POINTS: usize = 500;
+
 /// What a method learned, and what its model is worth on complete labels.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -74,8 +77,8 @@ impl Experiment for Joint {
             let truth = of(known.truth.values());
             let mut chart = Chart::new(format!("Learned against true propensities: {}", known.name))
                 .x("true propensity", Scale::Log)
-                .y("learned propensity", Scale::Log)
-                .series(Series::line("equal", [(0.001, 0.001), (1.0, 1.0)]));
+                .y("learned propensity", Scale::Log);
+            let mut lowest = truth.iter().copied().fold(1.0, f64::min);
             for line in lines(context, &known)? {
                 let learned = line.propensities.as_deref().map(of);
                 let error = learned.as_deref().map(|learned| log_error(learned, &truth));
@@ -83,7 +86,8 @@ impl Experiment for Joint {
                 let [a, b, c] = line.precision.map(|value| 100.0 * value);
                 table.row(cells![known.name, line.method.clone(), error, correlation, a, b, c]);
                 if let Some(learned) = learned.filter(|_| line.method.starts_with("joint")) {
-                    let points = truth.iter().copied().zip(learned).take(500);
+                    lowest = learned.iter().copied().fold(lowest, f64::min);
+                    let points = truth.iter().copied().zip(learned).take(POINTS);
                     chart = chart.series(Series::points(line.method.clone(), points));
                     outcome.reports(
                         format!("{}: {} finds the true propensities", known.name, line.method),
@@ -95,6 +99,7 @@ impl Experiment for Joint {
                     );
                 }
             }
+            let chart = chart.series(Series::line("equal", [(lowest, lowest), (1.0, 1.0)]));
             outcome.charts.push((format!("joint-{}", known.name), chart));
         }
         outcome.tables.push(table);

@@ -45,7 +45,7 @@ impl Experiment for Scaling {
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let stats = LabelStats::of(balls(context.size, 6, "0.1,0.8", context.seed)?.train.labels());
-        let columns = ["model", "copies"].map(Column::new).into_iter();
+        let columns = [Column::new("model"), Column::new("copies").fixed(0)].into_iter();
         let shown =
             ["mean p", "p of the rarest", "p of the most frequent", "largest factor"].map(|name| Column::new(name).fixed(4));
         let mut table = Table::new("scaling", columns.chain(shown)).titled("Propensities of hyper-balls when all rows are copied");
