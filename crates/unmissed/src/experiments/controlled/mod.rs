@@ -62,7 +62,7 @@ impl Experiment for Controlled {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "1 s", full: "1 s" }
+        Took { quick: "6 s", full: "4 min" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

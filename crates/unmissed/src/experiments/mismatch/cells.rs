@@ -1,6 +1,6 @@
 //! The cells of the table: one model on one repetition of one data set.
 
-use crate::data::{Csr, Labels};
+use crate::data::{Csr, Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::experiments::Context;
 use crate::experiments::ask::{Seen, precision};
@@ -17,8 +17,8 @@ pub(in crate::experiments) const METHODS: [&str; 3] = [NOISES[0], NOISES[1], "no
 /// Dimensions and radii of the artificial sets: the paper's labels a row, and a set on which the wrong model is preferred.
 const BALLS: [(usize, &str); 2] = [(6, "0.1,0.8"), (10, "0.2,0.88")];
 
-/// Real sets with more labels than this are done once at the full size, which takes as long as several repetitions of others.
-const MANY_LABELS: usize = 1000;
+/// Real sets with more pairs of training row and label than this are done once, which takes as long as many repetitions of others.
+const LARGE: usize = 100_000_000;
 
 /// One model on one repetition of one data set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,10 +80,10 @@ pub(in crate::experiments) fn sets(context: &Context<'_>) -> Result<Vec<Set>> {
 }
 
 /// How often a set is done.
-fn repetitions(context: &Context<'_>, artificial: bool, labels: usize) -> u64 {
+fn repetitions(context: &Context<'_>, artificial: bool, train: &Dataset<'_>) -> u64 {
     match artificial {
         true => context.size.pick(3, 3, 10),
-        false => context.size.pick(1, 1, if labels > MANY_LABELS { 1 } else { 3 }),
+        false => context.size.pick(1, 1, if train.rows().saturating_mul(train.labels().cols()) > LARGE { 1 } else { 3 }),
     }
 }
 
@@ -101,7 +101,7 @@ fn set(context: &Context<'_>, name: &str, artificial: bool, make: &dyn Fn(u64) -
             tunings.push(method.tune(context, &format!("{name} by {by}"), &biased.train)?);
         }
     }
-    for repetition in 0..repetitions(context, artificial, first.train.labels().cols()) {
+    for repetition in 0..repetitions(context, artificial, &first.train) {
         let seed = context.seed + repetition;
         let what = format!("mismatch on {name}, repetition {repetition}");
         let found: Vec<Cell> = context.part(&what, &settings, || {
