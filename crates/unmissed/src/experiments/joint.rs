@@ -90,7 +90,7 @@ impl Experiment for Joint {
                     let points = truth.iter().copied().zip(learned).take(POINTS);
                     chart = chart.series(Series::points(line.method.clone(), points));
                     outcome.reports(
-                        format!("{}: {} finds the true propensities", known.name, line.method),
+                        format!("{}: how near {} comes to the true propensities", known.name, line.method),
                         format!(
                             "error of log 1/p {:.2}, rank correlation {:.2}, P@1 {a:.2} %",
                             error.unwrap_or(f64::NAN),
