@@ -100,6 +100,10 @@ impl Experiment for Hierarchy {
             outcome.not_run("this experiment", self.needs());
         } else {
             outcome.tables.push(table);
+            outcome.notes.push(
+                "A fit that ends where its constants are bounded (a = 0, a = 20, b = 1e6) says that the curve does not describe these estimates."
+                    .into(),
+            );
         }
         outcome.notes.push(
             "The paper finds that about 40 000 of 500 000 labels of Wikipedia pass the threshold and about 300 000 have no descendant.".into(),
