@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-use unmissed::experiments::{Claim, Context, EXPERIMENTS, Outcome, Size, Verdict, find, page};
+mod common;
+
+use unmissed::experiments::{Claim, Context, EXPERIMENTS, Outcome, Size, Verdict, YahooR3, find, given, page};
 use unmissed::progress::Silent;
 
 fn context(size: Size) -> Context<'static> {
-    Context { size, seed: 0, data: Vec::new(), kept: None, progress: &Silent }
+    Context { size, seed: 0, data: Vec::new(), yahoo_r3: None, kept: None, progress: &Silent }
 }
 
 fn run(name: &str) -> Outcome {
@@ -56,7 +58,7 @@ fn imbalance_has_the_papers_lines_beside_ours() {
 #[test]
 fn compatible_estimates_agree_with_the_truth_and_others_do_not() {
     let outcome = must_hold("mismatch");
-    assert_eq!(outcome.tables[0].rows().len(), 8);
+    assert_eq!(outcome.tables[0].rows().len(), 12, "two sets, two noises, three methods");
 }
 
 #[test]
@@ -73,8 +75,56 @@ fn experiments_without_their_data_say_so() {
 }
 
 #[test]
-fn tails_have_a_line_for_each_model() {
+fn joint_learning_and_tails_have_a_line_for_each_model() {
+    assert_eq!(run("joint").tables[0].rows().len(), 8);
     assert_eq!(run("tails").tables[0].rows().len(), 4);
+}
+
+#[test]
+fn controlled_rows_tell_propensities() {
+    let outcome = must_hold("controlled");
+    let rows: Vec<usize> = outcome.tables.iter().map(|table| table.rows().len()).collect();
+    assert_eq!(rows, [9, 9, 9, 5], "all methods in three tables, five of them with few controlled rows");
+}
+
+/// Ratings in the format of Yahoo R3 (user, item and rating between tabs, from 1 on): users like what is near them, and popular
+/// items are rated more often.
+fn made_up_yahoo_r3(folder: &std::path::Path) {
+    let likes = |user: u32, item: u32| if (user * 7 + item * 3) % 10 < 5 { 5 } else { 1 };
+    let (mut chosen, mut random) = (String::new(), String::new());
+    for user in 1..=160u32 {
+        for item in 1..=20u32 {
+            if (user * 13 + item * 29 + user * item) % 20 > item * 3 / 4 {
+                chosen.push_str(&format!("{user}\t{item}\t{}\n", likes(user, item)));
+            }
+            if user <= 80 && (user + item).is_multiple_of(2) {
+                random.push_str(&format!("{user}\t{item}\t{}\n", likes(user, item)));
+            }
+        }
+    }
+    std::fs::write(folder.join("ydata-ymusic-rating-study-v1_0-train.txt"), chosen).unwrap();
+    std::fs::write(folder.join("ydata-ymusic-rating-study-v1_0-test.txt"), random).unwrap();
+}
+
+#[test]
+fn yahoo_r3_is_read_from_its_original_files() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(YahooR3::at(folder.path()).unwrap_err().to_string().contains("ydata-ymusic-rating-study-v1_0-train.txt"));
+    made_up_yahoo_r3(folder.path());
+    let context = Context { yahoo_r3: Some(YahooR3::at(folder.path()).unwrap()), ..context(Size::Tiny) };
+    let outcome = find("controlled").unwrap().run(&context).unwrap();
+    let (actual, clean) = (&outcome.tables[0], &outcome.tables[1]);
+    assert_eq!((actual.rows().len(), clean.rows().len()), (9 + 8, 9), "no true propensities and no complete labels");
+    assert!(outcome.charts.iter().any(|(name, _)| name == "controlled-Yahoo-R3"));
+    assert!(!outcome.notes.iter().any(|note| note.contains("--yahoo-r3")));
+}
+
+#[test]
+fn coat_is_a_survey() {
+    let Some(folder) = common::shared("data/coat") else { return };
+    let context = Context { data: given(&[folder]).unwrap(), ..context(Size::Tiny) };
+    let outcome = find("controlled").unwrap().run(&context).unwrap();
+    assert_eq!(outcome.tables[0].rows().len(), 9 + 8);
 }
 
 #[test]

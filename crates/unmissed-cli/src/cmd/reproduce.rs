@@ -4,14 +4,15 @@ use crate::app::{App, Failure, Outcome};
 use crate::args::{Seed, folder};
 use std::path::PathBuf;
 use std::time::Instant;
-use unmissed::experiments::{Context, EXPERIMENTS, Experiment, Size, find, given, page};
-use unmissed::report::Document;
+use unmissed::cells;
+use unmissed::experiments::{Context, EXPERIMENTS, Experiment, Size, YahooR3, find, given, page};
 use unmissed::report::audit::provenance::shell;
+use unmissed::report::{Document, Table};
 
 /// Reproduce the paper's tables and figures, with our numbers beside its own
 #[derive(clap::Args)]
 #[command(
-    after_help = "Names are those of 'unmissed list experiments'. The folder gets a page (index.html), each table as csv and json, \
+    after_help = "Names, data and times: 'unmissed reproduce --list'. The folder gets a page (index.html), each table as csv and json, \
 each figure as svg and png, and the finished parts, from which a run that was interrupted goes on. The exit code is 1 when \
 something that must hold does not.
 
@@ -21,8 +22,11 @@ Examples:
 )]
 pub(crate) struct Args {
     /// Experiments, or 'all'
-    #[arg(required = true, value_name = "NAME")]
+    #[arg(required_unless_present = "list", value_name = "NAME")]
     names: Vec<String>,
+    /// List the experiments: what each reproduces, the data it needs, how long it takes
+    #[arg(long, conflicts_with = "names")]
+    list: bool,
     /// Folder for the page, the tables and the figures
     #[arg(long, short, value_name = "DIR", default_value = "reproduction")]
     output: PathBuf,
@@ -32,17 +36,24 @@ pub(crate) struct Args {
     /// A folder with a data set (*train.txt and *test.txt), or with folders of such
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// The folder of your copy of Yahoo R3, with the original file names
+    #[arg(long, value_name = "DIR")]
+    yahoo_r3: Option<PathBuf>,
     #[command(flatten)]
     seed: Seed,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    if args.list {
+        return app.emit(&Document::new().table(listed()));
+    }
     let experiments = chosen(&args.names)?;
     let folder = folder(&args.output)?;
     let context = Context {
         size: if args.quick { Size::Quick } else { Size::Full },
         seed: args.seed.seed,
         data: given(&args.data)?,
+        yahoo_r3: args.yahoo_r3.as_deref().map(YahooR3::at).transpose()?,
         kept: Some(folder.join("parts")),
         progress: app.progress(),
     };
@@ -67,6 +78,17 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .flat_map(|(experiment, outcome)| outcome.failures().map(|claim| format!("{}: {}", experiment.name(), claim.what)))
         .collect();
     if failed.is_empty() { Ok(()) } else { Err(Failure::Gate(failed.join("; "))) }
+}
+
+/// What there is.
+fn listed() -> Table {
+    let columns = ["experiment", "in the paper", "data", "--quick takes", "in full"];
+    let mut table = Table::new("experiments", columns).titled("Experiments; times on two cores");
+    for experiment in EXPERIMENTS {
+        let took = experiment.duration();
+        table.row(cells![experiment.name(), experiment.reproduces(), experiment.needs(), took.quick, took.full]);
+    }
+    table
 }
 
 /// The experiments that were asked for, each once, in the order of the list.

@@ -10,5 +10,6 @@ mod help;
 mod manners;
 mod predict;
 mod propensity;
+mod reproduce;
 mod train;
 mod workdir;

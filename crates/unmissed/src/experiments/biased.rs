@@ -45,6 +45,12 @@ pub(super) fn part<'g>(data: &'g Generated, stem: &str) -> Result<&'g Dataset<'s
     data.part(stem).ok_or_else(|| Error::value(format!("the generator made no '{stem}'")))
 }
 
+/// The true propensities of generated data that have a table of them.
+pub(super) fn true_propensities(data: &Generated) -> Result<Propensities> {
+    let table = data.table("propensities").ok_or_else(|| Error::value("the generator made no table of propensities"))?;
+    Propensities::new("true", table.rows.iter().map(|row| row[0]).collect())
+}
+
 /// Training and test rows of hyper-balls: those of the paper after it held a tenth of 70 000 out, or fewer.
 pub(super) fn ball_rows(size: Size) -> (usize, usize) {
     size.pick((4_000, 3_000), (21_000, 10_000), (70_000, 30_000))

@@ -1,6 +1,6 @@
 //! What experiments work with, and where finished parts are kept.
 
-use super::given::Given;
+use super::given::{Given, YahooR3};
 use crate::data::Output;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -39,6 +39,8 @@ pub struct Context<'a> {
     pub seed: u64,
     /// Data sets that the user has.
     pub data: Vec<Given>,
+    /// The user's copy of Yahoo R3.
+    pub yahoo_r3: Option<YahooR3>,
     /// Where finished parts are kept; nowhere when `None`.
     pub kept: Option<PathBuf>,
     /// Who watches.
@@ -93,7 +95,7 @@ mod tests {
     fn finished_parts_are_not_made_again_unless_their_settings_change() {
         let folder = tempfile::tempdir().unwrap();
         let kept = Some(folder.path().join("parts"));
-        let mut context = Context { size: Size::Tiny, seed: 1, data: Vec::new(), kept, progress: &Silent };
+        let mut context = Context { size: Size::Tiny, seed: 1, data: Vec::new(), yahoo_r3: None, kept, progress: &Silent };
         let made = std::cell::Cell::new(0);
         let ask = |context: &Context<'_>, settings: u32| {
             context.part("some part", &json!(settings), || {

@@ -3,7 +3,7 @@
 //! Two labels with propensity 1/2 each go missing together (P), or never together (P'). An unbiased loss `v` would have to meet
 //! five linear equations in its four values. See [`crate::propensity::noise`].
 
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::error::Result;
 use crate::propensity::noise::Observation;
@@ -34,6 +34,10 @@ impl Experiment for Counterexample {
 
     fn needs(&self) -> &'static str {
         "nothing"
+    }
+
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "1 s" }
     }
 
     fn run(&self, _context: &Context<'_>) -> Result<Outcome> {

@@ -13,6 +13,34 @@ const KINDS: &[&str] = &[".txt", ".npz", ".svm", ".txt.gz", ".txt.zst"];
 /// Files that make a folder one of the sets whose layout is known: two snapshots, or a survey.
 const OTHERS: &[&str] = &["train_early.txt", "train.ascii"];
 
+/// The original names of the files of Yahoo R3: what users chose, and what they were shown.
+const YAHOO_R3: [&str; 2] = ["ydata-ymusic-rating-study-v1_0-train.txt", "ydata-ymusic-rating-study-v1_0-test.txt"];
+
+/// The user's own copy of the Yahoo R3 ratings, which need a signed agreement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct YahooR3 {
+    /// Ratings of songs that users chose.
+    pub(super) chosen: PathBuf,
+    /// Ratings of songs that were drawn for users.
+    pub(super) random: PathBuf,
+}
+
+impl YahooR3 {
+    /// The files in a folder, under their original names.
+    pub fn at(folder: &Path) -> Result<YahooR3> {
+        let [chosen, random] = YAHOO_R3.map(|name| folder.join(name));
+        for (path, name) in [(&chosen, YAHOO_R3[0]), (&random, YAHOO_R3[1])] {
+            if !path.is_file() {
+                return Err(Error::value("the folder has no copy of Yahoo R3")
+                    .expected(format!("a file {name}"))
+                    .in_file(folder)
+                    .hint("the files keep their original names"));
+            }
+        }
+        Ok(YahooR3 { chosen, random })
+    }
+}
+
 /// A folder with a data set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {

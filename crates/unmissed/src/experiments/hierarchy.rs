@@ -1,6 +1,6 @@
 //! `hierarchy`: propensities from a hierarchy of labels, and how the constants of JPV depend on whom one asks.
 
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::LabelStats;
 use crate::error::Result;
@@ -38,6 +38,10 @@ impl Experiment for Hierarchy {
         "a folder with hierarchy.tsv (child, parent) beside its training rows (--data)"
     }
 
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "3 s" }
+    }
+
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let mut outcome = Outcome::new();
         let words = ["data set", "ratio", "more descendants than", "labels that pass", "with an estimate"].map(Column::new);
@@ -65,7 +69,8 @@ impl Experiment for Hierarchy {
                         let points = (0..labels.cols() as u32).filter(|label| found.propensities.interval(*label).is_some());
                         let points = points.map(|label| (stats.count(label) as f64, found.propensities.get(label)));
                         let chart = propensity_chart(&format!("Propensities from the hierarchy of {}", given.name))
-                            .series(Series::points("estimates", points.take(2000)))
+                            .caption(format!("Labels with more than {PAPERS} descendants: observed, of observed or implied."))
+                            .series(Series::points("estimates", points))
                             .series(curve("jpv, fitted", &fitted.phi, &stats));
                         outcome.charts.push((format!("hierarchy-{}", given.name), chart));
                         outcome.notes.push(format!(
@@ -95,6 +100,10 @@ impl Experiment for Hierarchy {
             outcome.not_run("this experiment", self.needs());
         } else {
             outcome.tables.push(table);
+            outcome.notes.push(
+                "A fit that ends where its constants are bounded (a = 0, a = 20, b = 1e6) says that the curve does not describe these estimates."
+                    .into(),
+            );
         }
         outcome.notes.push(
             "The paper finds that about 40 000 of 500 000 labels of Wikipedia pass the threshold and about 300 000 have no descendant.".into(),

@@ -2,7 +2,7 @@
 
 use super::biased::{balls, generated, part};
 use super::paper::{self, IMBALANCE};
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::{DataStats, Dataset, LabelStats, rank_frequency};
 use crate::error::Result;
@@ -32,6 +32,10 @@ impl Experiment for Imbalance {
 
     fn needs(&self) -> &'static str {
         "hyper-balls and a survey; any data sets that are given"
+    }
+
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "1 s" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

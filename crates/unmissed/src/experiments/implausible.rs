@@ -6,7 +6,7 @@
 
 use super::biased::{NOISES, mean_se};
 use super::mismatch::{Cell, sets};
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::error::Result;
 use crate::report::{Column, Table};
@@ -38,7 +38,11 @@ impl Experiment for Implausible {
     }
 
     fn needs(&self) -> &'static str {
-        "what mismatch works on"
+        "what mismatch works on, whose models it shares: after it, nothing is trained"
+    }
+
+    fn duration(&self) -> Took {
+        Took { quick: "14 s", full: "5 min" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
@@ -49,7 +53,7 @@ impl Experiment for Implausible {
         let (mut normalized, mut impossible) = (0.0f64, 0.0f64);
         for set in sets(context)? {
             for (noise, method) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                let cells: Vec<&Cell> = set.cells.iter().filter(|cell| (cell.noise, cell.method) == (noise, method)).collect();
+                let cells = set.of(noise, method);
                 let mut add = |scored: &'static str, estimate: &'static str, of: &dyn Fn(&Cell) -> [f64; 3]| {
                     let at = |k: usize| mean_se(&cells.iter().map(|cell| 100.0 * of(cell)[k]).collect::<Vec<_>>()).0;
                     table.row(cells![set.name.clone(), NOISES[noise], NOISES[method], scored, estimate, at(0), at(1), at(2)]);

@@ -20,7 +20,10 @@ pub fn html(finished: &[Finished], command: &str) -> Result<String> {
     let section = |one: &'_ Finished| Section {
         id: one.0.name().into(),
         title: format!("{}: {}", one.0.name(), one.0.summary()),
-        lead: vec![format!("In the paper: {}. Data: {}.", one.0.reproduces(), one.0.needs())],
+        lead: vec![
+            format!("In the paper: {}. Data: {}.", one.0.reproduces(), one.0.needs()),
+            format!("On two cores: {} with --quick, {} in full.", one.0.duration().quick, one.0.duration().full),
+        ],
         tables: tables(one),
         charts: Vec::new(),
         notes: one.1.notes.clone(),

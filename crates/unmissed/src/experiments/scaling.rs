@@ -4,7 +4,7 @@
 //! with n at a fixed prior.
 
 use super::biased::balls;
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::LabelStats;
 use crate::error::Result;
@@ -39,9 +39,13 @@ impl Experiment for Scaling {
         "nothing: hyper-balls"
     }
 
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "1 s" }
+    }
+
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let stats = LabelStats::of(balls(context.size, 6, "0.1,0.8", context.seed)?.train.labels());
-        let columns = ["model", "copies"].map(Column::new).into_iter();
+        let columns = [Column::new("model"), Column::new("copies").fixed(0)].into_iter();
         let shown =
             ["mean p", "p of the rarest", "p of the most frequent", "largest factor"].map(|name| Column::new(name).fixed(4));
         let mut table = Table::new("scaling", columns.chain(shown)).titled("Propensities of hyper-balls when all rows are copied");

@@ -1,14 +1,14 @@
 //! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
 
-use super::biased::{generated, part};
+use super::biased::{generated, part, true_propensities};
 use super::linear::{DEPTH, Method, marked};
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::{Dataset, LabelStats};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
 use crate::metrics::Estimator;
-use crate::predict::{Normalize, PredictOptions};
+use crate::predict::PredictOptions;
 use crate::propensity::Propensities;
 use crate::report::plot::{Chart, Scale, Series};
 use crate::report::{Column, Table};
@@ -38,6 +38,10 @@ impl Experiment for Tails {
         "a survey"
     }
 
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "6 s" }
+    }
+
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let mut outcome = Outcome::new();
         let shown = METRICS.map(|name| Column::new(format!("{name}@{DEPTH}")).fixed(2));
@@ -49,8 +53,7 @@ impl Experiment for Tails {
         let [users, items] = context.size.pick(["1000", "60"], ["4000", "300"], ["10000", "1000"]).map(str::to_owned);
         let data = generated("survey", &[("users", users), ("items", items)], context.seed)?;
         let (train, test) = (part(&data, "train")?, part(&data, "test_clean")?);
-        let values = data.table("propensities").map(|table| table.rows.iter().map(|row| row[0]).collect()).unwrap_or_default();
-        let lines = lines(context, train, test, &Propensities::new("true", values)?)?;
+        let lines = lines(context, train, test, &true_propensities(&data)?)?;
         for (name, values) in &lines {
             let cells = values.iter().map(|value| crate::report::Cell::from(100.0 * value));
             table.row(cells![name.clone()].into_iter().chain(cells));
@@ -84,7 +87,7 @@ fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: 
         let features = test.features().ok_or_else(|| Error::value("the test rows have no features"))?;
         let mut lines = Vec::new();
         for (name, p) in [("vanilla", None), ("corrected", Some(truth))] {
-            let method = Method { name, propensities: p, normalize: Normalize::None };
+            let method = Method { name, propensities: p };
             let tuning = method.tune(context, "tails", train)?;
             let model = method.train(context, &tuning, train, context.seed)?;
             for (weighted, weights_used) in [("", None), (", tail-weighted", Some(weights.as_slice()))] {

@@ -1,16 +1,16 @@
 //! `timelapse`: real missing labels. What an earlier snapshot says about a model, corrected in several ways, beside what a later
 //! snapshot says.
 
+use super::ask::{Seen, precision};
 use super::given::{Given, read};
 use super::linear::{marked, top};
-use super::{Context, Experiment, Outcome};
+use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::{Csr, LabelStats, Labels};
-use crate::error::{Error, Result};
-use crate::evaluate::Evaluation;
+use crate::error::Result;
 use crate::metrics::Estimator;
 use crate::propensity::estimators::timelapse::timelapse;
-use crate::propensity::{Propensities, Ratio, models};
+use crate::propensity::{Ratio, models};
 use crate::report::{Column, Table};
 use crate::spec::Named;
 use crate::train::{Adam, Solver, Trainer};
@@ -40,6 +40,10 @@ impl Experiment for Timelapse {
 
     fn needs(&self) -> &'static str {
         "a folder with train_early.txt, train_late.txt, test_early.txt and test_late.txt (--data)"
+    }
+
+    fn duration(&self) -> Took {
+        Took { quick: "1 s", full: "2 s" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
@@ -91,33 +95,20 @@ fn scores(context: &Context<'_>, given: &Given) -> Result<Option<Scores>> {
         let ranked = top(context, &model, &test)?;
         let stats = LabelStats::of(train.labels());
         let ratio = Ratio::new(models::family("power")?);
-        let mut found = vec![("observed".to_owned(), precision(test.labels(), &ranked, None)?)];
+        let values = |labels: &Labels<'_>, ranked: &Csr<'_, f32>, seen: &Seen<'_>| {
+            precision(labels, ranked, seen).map(|values| values.map(|(value, _)| value))
+        };
+        let mut found = vec![("observed".to_owned(), values(test.labels(), &ranked, &Seen::Complete)?)];
         for name in ["jpv", "power"] {
             let p = models::parse(name)?.propensities(&stats)?;
-            found.push((name.to_owned(), precision(test.labels(), &ranked, Some(p))?));
+            found.push((name.to_owned(), values(test.labels(), &ranked, &Seen::Missing(&p, Estimator::Unbiased))?));
         }
         for (name, how) in [("timelapse", ratio.clone()), ("timelapse, shrunken", ratio.shrunken())] {
             let p = timelapse(train.labels(), train_late.labels(), &how)?.propensities;
-            found.push((name.to_owned(), precision(test.labels(), &ranked, Some(p))?));
+            found.push((name.to_owned(), values(test.labels(), &ranked, &Seen::Missing(&p, Estimator::Unbiased))?));
         }
-        found.push(("later truth".to_owned(), precision(test_late.labels(), &ranked, None)?));
+        found.push(("later truth".to_owned(), values(test_late.labels(), &ranked, &Seen::Complete)?));
         Ok(found)
     })?;
     Ok(Some(found))
-}
-
-fn precision(labels: &Labels<'_>, ranked: &Csr<'_, f32>, p: Option<Propensities>) -> Result<[f64; 3]> {
-    let estimator = if p.is_some() { Estimator::Unbiased } else { Estimator::Observed };
-    let evaluation = Evaluation::new(labels, &[("model", ranked)])?.metrics(&["precision"])?.estimators(&[estimator]);
-    let evaluation = evaluation.ks(&[1, 3, 5])?.bootstrap(0, 0);
-    let result = match p {
-        Some(p) => evaluation.propensity(p).run()?,
-        None => evaluation.run()?,
-    };
-    let mut values = [0.0; 3];
-    for (k, value) in [1, 3, 5].into_iter().zip(&mut values) {
-        let found = result.find("precision", k, estimator).and_then(|row| row.value);
-        *value = found.ok_or_else(|| Error::value(format!("precision@{k} has no value")))?;
-    }
-    Ok(values)
 }

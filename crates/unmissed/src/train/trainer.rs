@@ -191,6 +191,11 @@ impl<'a> Trainer<'a> {
         Ok(Settled { trainer: Trainer { normalize: Some(normalize), decay: Some(decay), ..*self }, normalize, decay })
     }
 
+    /// The decay that training on these data takes: the one that is given, or as [`Solver::usual_decay`] says.
+    pub fn decay_on(&self, data: &Dataset<'_>) -> Result<f64> {
+        Ok(self.settled(data)?.decay)
+    }
+
     /// The seed of whatever is random.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;

@@ -1,0 +1,110 @@
+//! A tenth of the controlled set, on several surveys: what is left of each estimate, and what models trained with it are worth.
+
+use super::claims::not_worse;
+use super::estimates::{Estimate, assumed, estimated};
+use super::repeat::{clean, tune};
+use super::source::{Source, artificial};
+use crate::cells;
+use crate::error::{Error, Result};
+use crate::experiments::ask::log_error;
+use crate::experiments::biased::mean_se;
+use crate::experiments::linear::marked;
+use crate::experiments::{Context, Outcome};
+use crate::report::{Cell, Column, Table};
+use crate::train::Tuning;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The share of controlled rows.
+const FEW: f64 = 0.1;
+/// Points (of 1) by which a model is clearly better at 5, where precision is measured best.
+const CLEARLY: f64 = 0.01;
+/// What is trained with, in the order of the table.
+const METHODS: [&str; 5] = [super::VANILLA, "power, fitted", "direct", "shrunken", "true"];
+
+/// A method on one survey.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    method: String,
+    clean: [f64; 3],
+    error: Option<f64>,
+}
+
+/// Adds the table and what it must show.
+pub(super) fn add(context: &Context<'_>, outcome: &mut Outcome) -> Result<()> {
+    let first = artificial(context, context.seed)?;
+    let mut tunings: Vec<Tuning> = Vec::new();
+    for estimate in estimates(context, &first)? {
+        tunings.push(tune(context, &first, &estimate)?);
+    }
+    let mut surveys: Vec<Vec<Line>> = Vec::new();
+    for number in 0..context.size.pick(3, 4, 10) {
+        let seed = context.seed + number;
+        let settings = json!([marked(&first.train)?, marked(&first.controlled)?, FEW]);
+        surveys.push(context.part(&format!("a tenth of the controlled set, survey {number}"), &settings, || {
+            let survey = artificial(context, seed)?;
+            let truth = survey.truth.as_ref().ok_or_else(|| Error::value("a generated survey has no truth"))?;
+            let one = |(estimate, tuning): (&Estimate, &Tuning)| {
+                let precision = clean(context, &survey, estimate, tuning)?;
+                Ok(Line {
+                    method: estimate.0.to_owned(),
+                    clean: precision.unwrap_or([f64::NAN; 3]),
+                    error: estimate.1.as_ref().map(|p| log_error(p.values(), truth.propensities.values())),
+                })
+            };
+            estimates(context, &survey)?.iter().zip(&tunings).map(one).collect()
+        })?);
+    }
+    let of = |method: &str, value: &dyn Fn(&Line) -> f64| -> Vec<f64> {
+        surveys.iter().flatten().filter(|line| line.method == method).map(value).collect()
+    };
+    outcome.tables.push(table(&of));
+
+    let error = |method| of(method, &|line| line.error.unwrap_or(f64::NAN));
+    not_worse(outcome, "a tenth of the controlled set", [&error("shrunken"), &error("power, fitted"), &error("direct")]);
+    let mut better = |better: &str, worse: &str, what: &str| {
+        let at = |k: usize| {
+            let (ours, theirs) = (of(better, &|line| line.clean[k]), of(worse, &|line| line.clean[k]));
+            mean_se(&ours.iter().zip(&theirs).map(|(a, b)| a - b).collect::<Vec<_>>())
+        };
+        let found = [0, 1, 2].map(at);
+        let (fifth, se) = (found[2].0, found[2].1.unwrap_or(f64::INFINITY));
+        let shown = [1, 3, 5]
+            .into_iter()
+            .zip(found)
+            .map(|(k, (mean, se))| format!("P@{k} {:+.2} points (paired SE {:.2})", 100.0 * mean, 100.0 * se.unwrap_or(f64::NAN)));
+        outcome.must(
+            what,
+            found.iter().all(|(mean, _)| *mean > 0.0) && fifth > CLEARLY && fifth > 2.0 * se,
+            format!("{}, on complete labels of {} surveys", shown.collect::<Vec<_>>().join(", "), surveys.len()),
+        );
+    };
+    better("shrunken", "direct", "at a tenth of the controlled set, shrunken trains a clearly better model than direct");
+    better("true", super::VANILLA, "training with the true propensities is clearly better than vanilla");
+    Ok(())
+}
+
+/// The estimates from a tenth of a survey's controlled rows (the first, which are as random as any), and those that need none.
+fn estimates(context: &Context<'_>, survey: &Source) -> Result<Vec<Estimate>> {
+    let few: Vec<usize> = (0..(survey.controlled.rows() as f64 * FEW) as usize).collect();
+    let all: Vec<Estimate> = assumed(survey)?.into_iter().chain(estimated(survey, &few, context.seed)?).collect();
+    Ok(METHODS.iter().filter_map(|method| all.iter().find(|estimate| estimate.0 == *method).cloned()).collect())
+}
+
+fn table(of: &dyn Fn(&str, &dyn Fn(&Line) -> f64) -> Vec<f64>) -> Table {
+    let at = |k: u32| [format!("P@{k}"), format!("SE @{k}")];
+    let columns = [1, 3, 5].into_iter().flat_map(at).map(|name| Column::new(name).fixed(2));
+    let columns = [Column::new("propensities"), Column::new("error of log 1/p").significant(4)].into_iter().chain(columns);
+    let mut table = Table::new("controlled_few", columns)
+        .titled("A tenth of the controlled set: clean precision (%), over several generated surveys");
+    for method in METHODS {
+        let error = mean_se(&of(method, &|line| line.error.unwrap_or(f64::NAN))).0;
+        let at = |k: usize| {
+            let (value, se) = mean_se(&of(method, &|line| 100.0 * line.clean[k]));
+            [Cell::from(value), Cell::from(se)]
+        };
+        let words = cells![method, Some(error).filter(|error| error.is_finite())];
+        table.row(words.into_iter().chain((0..3).flat_map(at)));
+    }
+    table
+}
