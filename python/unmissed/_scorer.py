@@ -8,9 +8,6 @@ from . import _core
 from ._metrics import FUNCTIONS
 from ._propensity import Propensities, propensities_of_counts
 
-#: Metrics that are better when they are lower.
-_LOWER_IS_BETTER = {"abandonment"}
-
 
 class Scorer:
     """What `scorer` makes: called with a fitted model, features and labels, it gives a number of which more is better."""
@@ -22,7 +19,8 @@ class Scorer:
         propensity = None if self.estimator == "observed" else self._propensity(_last_step(model))
         scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X)
         value = FUNCTIONS[self.metric](y, scores, k=self.k, estimator=self.estimator, propensity=propensity, **self.options)
-        return -value if self.metric in _LOWER_IS_BETTER else float(value)
+        _, lower_is_better = _core.nature(self.metric)
+        return -float(value) if lower_is_better else float(value)
 
     def _propensity(self, model: Any) -> Any:
         fitted: Propensities | None = getattr(model, "propensities_", None)

@@ -2,7 +2,7 @@
 
 Arguments come in the order (predictions, true labels), and values are those at 1, 2, ..., k. The last digits differ where pyxclib works
 in single precision, and so does the order of labels with equal scores: here it is the smaller label first. ``use_cython`` is
-accepted and without effect.
+accepted and without effect, and so is ``copy``: nothing is changed. Its plots are not repeated.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ import numpy as np
 from .. import _core, _inputs
 from .._inputs import Array, Matrix
 from .._work import working
+from ._ranking import ranking
 
 __all__ = [
     "Metrics",
     "Metrices",
+    "auc",
     "compute_inv_propesity",
+    "fast_recall",
     "format",
     "hits",
+    "jaccard_similarity",
     "ndcg",
     "precision",
     "psndcg",
@@ -94,6 +98,37 @@ def psrecall(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = 
 def psndcg(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored nDCG at 1, 2, ..., k, divided by that of the best ranking."""
     return _values(X, true_labels, inv_psp, k, sorted)["psndcg"]
+
+
+def auc(X: Any, true_labels: Any, k: int, sorted: bool = False) -> float:
+    """The share of (hit, miss) pairs in the top k with the hit first, averaged over rows; rows without such pairs count 0."""
+    truth = _inputs.labels(true_labels, "true_labels")
+    found = ranking(truth, _predictions(X, truth.columns, sorted), "X")
+    hits = found.hits & (found.ranks < k)
+    rows, ranks = found.rows[hits], found.ranks[hits]
+    count = np.bincount(rows, minlength=truth.rows)
+    # A hit is before all later places but those of other hits.
+    before = np.bincount(rows, k - 1 - ranks, minlength=truth.rows) - count * (count - 1) / 2
+    return float(np.mean(before / np.maximum(count * (k - count), 1)))
+
+
+def fast_recall(X: Any, true_labels: Any, k: int = 5) -> float:
+    """Recall at k, averaged over the rows that have labels."""
+    truth = _inputs.labels(true_labels, "true_labels")
+    labelled = np.count_nonzero(np.diff(truth.indptr))
+    return float(recall(X, true_labels, k)[k - 1] * truth.rows / labelled) if labelled else float("nan")
+
+
+def jaccard_similarity(pred_0: Any, pred_1: Any, copy: bool = True, y: Any = None) -> float:
+    """Labels that both predict, of those that either does, averaged over rows; with `y` only relevant ones count."""
+
+    def ones(matrix: Any) -> Any:
+        kept = matrix if y is None else matrix.multiply(y)
+        return (kept != 0).astype(np.int64)
+
+    one, other = ones(pred_0), ones(pred_1)
+    shared, first, second = (np.ravel(np.asarray(part.sum(axis=1))) for part in (one.multiply(other), one, other))
+    return float(np.mean(shared / np.maximum(first + second - shared, 1)))
 
 
 def compute_inv_propesity(labels: Any, A: float, B: float) -> Array:
