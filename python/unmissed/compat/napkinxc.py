@@ -205,9 +205,9 @@ def micro_f1_measure(Y_true: Any, Y_pred: Any) -> float:
 
 
 def samples_f1_measure(Y_true: Any, Y_pred: Any, zero_division: float = 0) -> float:
-    """The mean of F1 over rows; rows without a hit count `zero_division`, as there."""
+    """The mean of F1 over rows; rows with labels and without a hit count `zero_division`, as there, and rows without labels 0."""
     shared, true, predicted = _overlap(Y_true, Y_pred)
-    values = np.full(len(true), float(zero_division))
+    values = np.where(true > 0, float(zero_division), 0.0)
     hit = shared > 0
     values[hit] = 2 * shared[hit] / (true[hit] + predicted[hit])
     return float(values.mean())
