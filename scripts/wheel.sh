@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the source distribution of the Python package, and from it the wheel, into target/wheels.
+# Builds the wheel and the source distribution of the Python package into target/wheels.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/python_env.sh
-# The wheel is built from the unpacked sources, in a folder of their own; what they depend on is compiled once.
-export CARGO_TARGET_DIR=$PWD/target
+wheels=$PWD/target/wheels
 cd python
-"$python" -m maturin build --release --sdist
+"$python" -m maturin sdist --out "$wheels"
+# From these sources, not from the unpacked distribution: what they depend on is then compiled once.
+"$python" -m maturin build --release --out "$wheels"

@@ -121,9 +121,9 @@ class Propensities:
         else:
             seen = self.counts > 0
             x = self.counts[seen]
+            (points,) = ax.plot(x, self.values[seen], ".", label=self.origin)
             if self.low is not None and self.high is not None:
-                ax.vlines(x, self.low[seen], self.high[seen], alpha=0.15)
-            ax.plot(x, self.values[seen], ".", label=self.origin)
+                ax.vlines(x, self.low[seen], self.high[seen], color=points.get_color(), alpha=0.15)
             ax.set_xscale("log")
             ax.set_xlabel("training rows with the label")
         ax.set_yscale("log")
