@@ -402,3 +402,47 @@ def test_mapped_files(tmp_path):
     np.save(tmp_path / "s.npy", S.astype(np.float32))
     mapped = np.load(pathlib.Path(tmp_path / "s.npy"), mmap_mode="r")
     assert um.precision(Y, mapped, k=2) == um.precision(Y, S, k=2)
+
+
+def test_the_functions_of_other_libraries_are_as_careful():
+    from unmissed.compat import napkinxc, pyxclib
+
+    for work, words in [
+        (lambda: napkinxc.precision_at_k(None, None), "Y_true"),
+        (lambda: napkinxc.precision_at_k(Y, S, 0), "k"),
+        (lambda: napkinxc.precision_at_k(Y, S, 10**9), "k"),
+        (lambda: napkinxc.psprecision_at_k(Y, S, None), "inv_ps"),
+        (lambda: napkinxc.psprecision_at_k(Y, S, {-9: 1.0}), "inv_ps"),
+        (lambda: napkinxc.psprecision_at_k(Y, S, [np.nan] * 4), "label 0"),
+        (lambda: pyxclib.precision(S, Y, 0), "k"),
+        (lambda: pyxclib.precision(S, Y, 10**12), "k"),
+        (lambda: pyxclib.precision(None, Y), "X"),
+        (lambda: pyxclib.precision({"scores": S}, Y), "indices"),
+        (lambda: pyxclib.psprecision(S, Y, None, 2), "inv_psp"),
+        (lambda: pyxclib.psprecision(S, Y, [1.0], 2), "labels"),
+        (lambda: pyxclib.auc(S, Y, 0), "k"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            work()
+
+
+def test_propensities_that_are_none():
+    for options, words in [
+        ({"low": [1.0], "high": "x"}, "high"),
+        ({"source_codes": [9] * 4}, "source_codes"),
+        ({"origin": 3}, "origin"),
+        ({"bound": 3}, "bound"),
+        ({"inverse_variances": [[1.0]]}, "inverse_variances"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            um.Propensities([0.5] * 4, **options)
+    for options, words in [({"bound": "half"}, "half"), ({"low": [0.1] * 2, "high": [0.9] * 2}, "interval|labels")]:
+        with pytest.raises(ValueError, match=words):
+            um.evaluate(Y, S, propensity=um.Propensities([0.5] * 4, **options), k=1)
+    with pytest.raises(ValueError, match="starts"):
+        um.fit_propensity("power", train=Y, propensities=[0.5] * 4, starts=10**12)
+    for wrong in (3, "@5", "precision@0"):
+        with pytest.raises(ValueError):
+            um.scorer(wrong)
+    with pytest.raises(ValueError, match="format"):
+        um.read("x.txt", format=3)

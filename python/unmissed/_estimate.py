@@ -103,7 +103,7 @@ def fit_propensity(
         "controlled": None if controlled is None and rate is None else _controlled(controlled, rate, labels.columns),
         "known": None if known is None else known._arrays(),
         "loss": text(loss, "loss"),
-        "starts": whole(starts, "starts"),
+        "starts": whole(starts, "starts", 1, 10_000),
         "seed": whole(random_state, "random_state"),
     }
     with working(threads, False) as how:

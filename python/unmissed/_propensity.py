@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _inputs
-from ._checks import array, text
+from ._checks import array, optional, text
 from ._data import Path
 from ._inputs import Array
 from ._registry import listed
@@ -70,6 +70,14 @@ class Propensities:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", array(self.values, "propensity"))
+        for name in ("low", "high", "inverse_variances"):
+            object.__setattr__(self, name, optional(array, getattr(self, name), name))
+        if self.source_codes is not None:
+            codes = np.asarray(self.source_codes)
+            if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < len(SOURCES)):
+                raise ValueError(f"source_codes are out of range: expected 0 to {len(SOURCES) - 1}, found {self.source_codes!r}")
+            object.__setattr__(self, "source_codes", np.require(codes, np.uint8, ["C", "A"]))
+        text(self.origin, "origin"), text(self.bound, "bound")
         object.__setattr__(self, "notes", list(self.notes))
 
     @property

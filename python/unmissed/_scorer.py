@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._checks import text
 from ._metrics import FUNCTIONS
 from ._propensity import Propensities, propensities_of_counts
 
@@ -76,7 +77,7 @@ def scorer(metric: str, *, estimator: str = "observed", propensity: Any = None, 
         ...
     ValueError: unknown metric 'precison'; did you mean 'precision'?
     """
-    name, _, k = metric.partition("@")
+    name, _, k = text(metric, "metric").partition("@")
     # Unknown names are answered by the library, with near ones.
     offered = [one for one, _ in _core.offers(name)]
     if estimator not in offered:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _inputs
+from .._checks import array, number, whole
 from .._inputs import Array, Matrix
 from .._work import working
 from ._ranking import check_rows, ranking
@@ -45,11 +46,15 @@ __all__ = [
 ]
 
 
+#: Every k up to the one that is asked for has a value.
+LARGEST_K = 1_000_000
+
+
 def _unscored(Y: Any) -> Any:
     """Pairs (label, score) count in the order in which they stand."""
-    if isinstance(Y, np.ndarray) or _inputs.is_sparse(Y):
+    if isinstance(Y, (np.ndarray, str)) or _inputs.is_sparse(Y) or not hasattr(Y, "__iter__"):
         return Y
-    return [[one[0] if isinstance(one, tuple) else one for one in row] for row in Y]
+    return [[one[0] if isinstance(one, tuple) and one else one for one in row] if hasattr(row, "__iter__") else row for row in Y]
 
 
 def _both(Y_true: Any, Y_pred: Any, k: int) -> tuple[Matrix, Matrix]:
@@ -65,24 +70,25 @@ def _inverse(inv_ps: Any, columns: int) -> Array:
     if isinstance(inv_ps, dict):
         found = np.zeros(columns)
         for label, value in inv_ps.items():
-            found[label] = value
+            if whole(label, "a label of inv_ps") < columns:
+                found[label] = number(value, f"inv_ps[{label}]")
         return found
-    values = np.asarray(inv_ps, np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"inv_ps has the wrong shape: expected one number for each label, found {values.shape}")
+    values = array(inv_ps, "inv_ps")
     return np.ascontiguousarray(np.pad(values, (0, max(0, columns - len(values))))[:columns])
 
 
 def _length(k: Any) -> int:
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
         raise TypeError("k should be an integer number larger than 0")
-    if k < 1:
-        raise ValueError("k should be larger than 0")
+    if not 1 <= k <= LARGEST_K:
+        raise ValueError(f"k should be larger than 0 and at most {LARGEST_K}")
     return int(k)
 
 
 def _values(Y_true: Any, Y_pred: Any, k: int, name: str, inv_ps: Any = None, zero_division: float = 0) -> Array:
     truth, predictions = _both(Y_true, Y_pred, _length(k))
+    if inv_ps is None and name.startswith("ps"):
+        raise ValueError("inv_ps is missing: expected an inverse propensity for each label")
     inverse = None if inv_ps is None else _inverse(inv_ps, truth.columns)
     with working(progress=False) as how:
         found = dict(_core.compat_values("napkinxc", truth, predictions, inverse, int(k), how))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _inputs
+from .._checks import array, whole
 from .._inputs import Array, Matrix
 from .._work import working
 from ._ranking import ranking
@@ -47,6 +48,9 @@ def _without_padding(matrix: Matrix) -> Matrix:
 
 def _predictions(X: Any, columns: int, sorted: bool) -> Matrix:
     if isinstance(X, dict):
+        missing = {"indices", "scores"} - set(X)
+        if missing:
+            raise ValueError(f"X has no {' and no '.join(repr(name) for name in missing)}: expected 'indices' and 'scores'")
         top = _inputs.TopK(X["indices"], None if sorted else X["scores"])
         return _without_padding(_inputs.scores(top, "X", columns))
     if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
@@ -59,10 +63,16 @@ def _predictions(X: Any, columns: int, sorted: bool) -> Matrix:
 def _values(X: Any, true_labels: Any, inv_psp: Any, k: int, sorted: bool, library: str = "pyxclib") -> dict[str, Array]:
     truth = _inputs.labels(true_labels, "true_labels")
     predictions = _predictions(X, truth.columns, sorted)
-    inverse = None if inv_psp is None else np.ascontiguousarray(np.ravel(inv_psp), np.float64)
+    inverse = None if inv_psp is None else array(np.ravel(inv_psp), "inv_psp")
     with working(progress=False) as how:
-        found = _core.compat_values(library, truth, predictions, inverse, k, how)
+        found = _core.compat_values(library, truth, predictions, inverse, whole(k, "k", 1), how)
     return {name: np.array(values) for name, values in found}
+
+
+def _scored(X: Any, true_labels: Any, inv_psp: Any, k: int, sorted: bool) -> dict[str, Array]:
+    if inv_psp is None:
+        raise ValueError("inv_psp is missing: expected an inverse propensity for each label")
+    return _values(X, true_labels, inv_psp, k, sorted)
 
 
 def precision(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
@@ -87,22 +97,23 @@ def hits(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython:
 
 def psprecision(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored precision at 1, 2, ..., k, divided by that of the best ranking."""
-    return _values(X, true_labels, inv_psp, k, sorted)["psprecision"]
+    return _scored(X, true_labels, inv_psp, k, sorted)["psprecision"]
 
 
 def psrecall(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored recall at 1, 2, ..., k, divided by that of the best ranking."""
-    return _values(X, true_labels, inv_psp, k, sorted)["psrecall"]
+    return _scored(X, true_labels, inv_psp, k, sorted)["psrecall"]
 
 
 def psndcg(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored nDCG at 1, 2, ..., k, divided by that of the best ranking."""
-    return _values(X, true_labels, inv_psp, k, sorted)["psndcg"]
+    return _scored(X, true_labels, inv_psp, k, sorted)["psndcg"]
 
 
 def auc(X: Any, true_labels: Any, k: int, sorted: bool = False) -> float:
     """The share of (hit, miss) pairs in the top k with the hit first, averaged over rows; rows without such pairs count 0."""
     truth = _inputs.labels(true_labels, "true_labels")
+    k = whole(k, "k", 1)
     found = ranking(truth, _predictions(X, truth.columns, sorted), "X")
     hits = found.hits & (found.ranks < k)
     rows, ranks = found.rows[hits], found.ranks[hits]
