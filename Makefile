@@ -9,10 +9,10 @@ test:
 bench:
 	cargo bench --workspace
 
-# Evaluation beside napkinXC and xCOLUMNs, on the same data in the same run; installs them into target/peers.
-bench-peers:
+# Evaluation beside napkinXC, xCOLUMNs and our Python package, on the same data in the same run; installs them into target/peers.
+bench-peers: wheel
 	python3 -m venv target/peers
-	target/peers/bin/pip install --quiet napkinxc xcolumns
+	target/peers/bin/pip install --quiet --force-reinstall napkinxc xcolumns target/wheels/unmissed-*.whl
 	UNMISSED_BENCH_PYTHON=$(CURDIR)/target/peers/bin/python UNMISSED_BENCH_FILES=1 cargo bench -p unmissed --bench evaluation
 
 # A few minutes of fuzzing for every reader; needs `cargo install cargo-fuzz`.

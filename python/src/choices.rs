@@ -1,14 +1,22 @@
 //! Groups, weights and rates, as Python gives them.
 
+use crate::matrix::Sparse;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use unmissed::data::LabelStats;
+use unmissed::data::{LabelStats, Labels};
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights;
+use unmissed::propensity::estimators::Rates;
 use unmissed::{Error, Result};
 
 fn needs_train<'a>(what: &str, stats: Option<&'a LabelStats>) -> Result<&'a LabelStats> {
     stats.ok_or_else(|| Error::value(format!("{what} follow from training counts")).hint("pass the training labels as train="))
+}
+
+fn count(cut: f64) -> Result<u64> {
+    let is_count = cut >= 0.0 && cut.fract() == 0.0 && cut < 2f64.powi(53);
+    let off = || Error::value("the cuts of the groups are off").expected("descending counts").found(cut.to_string());
+    is_count.then_some(cut as u64).ok_or_else(off)
 }
 
 /// Groups by frequency, with cuts, or one name for each label.
@@ -28,7 +36,7 @@ impl Grouping {
         match how {
             "share" if cuts.is_empty() => Groups::by_share(stats, &[0.8, 0.95]),
             "share" => Groups::by_share(stats, cuts),
-            "counts" => Groups::by_counts(stats, &cuts.iter().map(|cut| *cut as u64).collect::<Vec<_>>()),
+            "counts" => Groups::by_counts(stats, &cuts.iter().map(|cut| count(*cut)).collect::<Result<Vec<_>>>()?),
             "deciles" if cuts.is_empty() => Groups::deciles(stats),
             _ => Err(Error::value("unknown kind of groups")
                 .expected("'share', 'share:0.8,0.95', 'counts:100,10', 'deciles', or a name for each label")
@@ -85,5 +93,27 @@ impl Shown<'_> {
             Shown::Fraction(shown, of) => Rate::Shown { shown: *shown, of: *of },
             Shown::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
         })
+    }
+}
+
+/// At which rates labels were shown to the rows of a controlled set.
+#[derive(FromPyObject)]
+pub(crate) enum RatesGiven<'py> {
+    Common(f64),
+    PerLabel(PyReadonlyArray1<'py, f64>),
+}
+
+/// A controlled set and its rates.
+#[derive(FromPyObject)]
+pub(crate) struct Controlled<'py>(Sparse<'py>, RatesGiven<'py>);
+
+impl Controlled<'_> {
+    /// The same without the interpreter.
+    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, Rates)> {
+        let rates = match &self.1 {
+            RatesGiven::Common(rate) => Rates::Common(*rate),
+            RatesGiven::PerLabel(array) => Rates::PerLabel(array.as_slice()?.to_vec()),
+        };
+        Ok((self.0.owned(py)?, rates))
     }
 }

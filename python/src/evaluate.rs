@@ -4,7 +4,7 @@ use crate::choices::{Grouping, Shown, Weights};
 use crate::errors::exception;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
-use crate::run::{How, run, run_owned};
+use crate::run::{How, run};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use unmissed::Result;
@@ -62,7 +62,7 @@ pub(crate) fn evaluate(
     let conventions: Option<Conventions> = request.conventions.as_deref().map(str::parse).transpose().map_err(exception)?;
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let Request { metrics, ks, level, bootstrap, seed, groups, clip, .. } = &request;
-    let tally = run(py, &how, |watch| {
+    let result = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
         let stats = train.as_ref().map(LabelStats::of);
@@ -103,10 +103,9 @@ pub(crate) fn evaluate(
         if let Some(conventions) = conventions {
             evaluation = evaluation.conventions(conventions);
         }
-        evaluation.tally()
+        evaluation.run()
     })?;
-    // The bootstrap does not report progress, but owns all that it needs.
-    json(&run_owned(py, &how, move || tally.finish())?)
+    json(&result)
 }
 
 /// The numbers of another library at 1, 2, ..., k, by its names.

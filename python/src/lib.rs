@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 mod audit;
 mod choices;
+mod curves;
 mod errors;
 mod estimate;
 mod evaluate;
@@ -23,12 +24,11 @@ mod _core {
     #[pymodule_export]
     use crate::audit::audit;
     #[pymodule_export]
+    use crate::curves::{count_propensities, fit_propensity, model_propensities, table_propensities, write_propensities};
+    #[pymodule_export]
     use crate::errors::FormatError;
     #[pymodule_export]
-    use crate::estimate::{
-        count_propensities, estimate_direct, estimate_hierarchy, estimate_relation, estimate_shrunken, estimate_timelapse,
-        fit_propensity, model_propensities, table_propensities, write_propensities,
-    };
+    use crate::estimate::estimate;
     #[pymodule_export]
     use crate::evaluate::{compat_values, evaluate};
     #[pymodule_export]
@@ -38,7 +38,7 @@ mod _core {
     #[pymodule_export]
     use crate::model::{Linear, model_of_bytes, read_model, train};
     #[pymodule_export]
-    use crate::registry::{offers, parameters, registry};
+    use crate::registry::{nature, offers, parameters, registry, syntaxes};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -3,7 +3,7 @@
 //! Ids of 32 bits and scores of single precision are borrowed where they are; other types, and row offsets, are copied. The
 //! Python side hands over arrays that are contiguous and aligned.
 
-use crate::errors::exception;
+use crate::run::alone;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -64,6 +64,12 @@ impl Sparse<'_> {
     pub(crate) fn slices(&self) -> PyResult<Slices<'_>> {
         let values = self.3.as_ref().map(|array| array.as_slice()).transpose()?;
         Ok(Slices { columns: self.0, offsets: self.1.numbers()?, ids: self.2.numbers()?, values })
+    }
+
+    /// Labels of its own, for work that may be left behind.
+    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<Labels<'static>> {
+        let slices = self.slices()?;
+        alone(py, || Ok(slices.labels()?.into_owned()))
     }
 }
 
@@ -176,12 +182,13 @@ pub(crate) fn labels_out<'py>(py: Python<'py>, matrix: Labels<'static>) -> Array
 
 /// Where the library reads ids and values of a matrix: the addresses of its own arrays, for a test that nothing is copied.
 #[pyfunction]
-pub(crate) fn addresses(matrix: Sparse<'_>) -> PyResult<(usize, usize)> {
+pub(crate) fn addresses(py: Python<'_>, matrix: Sparse<'_>) -> PyResult<(usize, usize)> {
     let slices = matrix.slices()?;
-    if slices.values.is_none() {
-        let labels = slices.labels().map_err(exception)?;
-        return Ok((labels.ids().as_ptr() as usize, 0));
-    }
-    let scores = slices.scores().map_err(exception)?;
-    Ok((scores.ids().as_ptr() as usize, scores.values().as_ptr() as usize))
+    alone(py, || {
+        if slices.values.is_none() {
+            return Ok((slices.labels()?.ids().as_ptr() as usize, 0));
+        }
+        let scores = slices.scores()?;
+        Ok((scores.ids().as_ptr() as usize, scores.values().as_ptr() as usize))
+    })
 }

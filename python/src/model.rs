@@ -5,15 +5,27 @@ use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
 use crate::propensities::{Given, arrays};
-use crate::run::{How, run};
+use crate::run::{How, alone, run};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use unmissed::data::{Dataset, Features, LabelStats, Source};
 use unmissed::predict::{About, Model, Normalize, PredictOptions, file};
+use unmissed::progress::Progress;
 use unmissed::train::{Adam, Grid, Joint, Newton, ROUNDS, Recipe, Search, Solver, Trainer};
 use unmissed::{Error, Result};
+
+/// Rows that are scored between two looks for Ctrl-C.
+const ROWS_AT_ONCE: usize = 4096;
+
+/// Memory for a dense matrix, or an error when there is not that much.
+fn room(rows: usize, columns: usize, hint: &str) -> Result<Vec<f32>> {
+    let mut numbers = Vec::new();
+    let size = rows.checked_mul(columns);
+    let reserved = size.is_some_and(|size| numbers.try_reserve_exact(size).is_ok());
+    if reserved { Ok(numbers) } else { Err(Error::value(format!("no memory for {rows} x {columns} numbers")).hint(hint)) }
+}
 
 /// One linear scorer for each label, and how it came to be.
 #[pyclass(frozen, module = "unmissed._core")]
@@ -144,8 +156,8 @@ pub(crate) fn read_model(py: Python<'_>, path: PathBuf, how: How) -> PyResult<Li
 
 /// A model from the bytes of its file.
 #[pyfunction]
-pub(crate) fn model_of_bytes(bytes: Vec<u8>) -> PyResult<Linear> {
-    let (model, about) = Source::of_bytes("model", bytes).and_then(file::read_source).map_err(exception)?;
+pub(crate) fn model_of_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Linear> {
+    let (model, about) = alone(py, || Source::of_bytes("model", bytes).and_then(file::read_source))?;
     Ok(Linear { model, about })
 }
 
@@ -197,7 +209,8 @@ impl Linear {
     /// All weights, labels by features.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let (features, labels) = (self.model.features(), self.model.labels());
-        let mut all = vec![0.0; features * labels];
+        let mut all = room(labels, features, "save() writes the model as it is").map_err(exception)?;
+        all.resize(features * labels, 0.0);
         for block in self.model.blocks() {
             for (place, weight) in block.weights.iter().enumerate() {
                 let (feature, label) = (place / block.width(), block.first as usize + place % block.width());
@@ -210,9 +223,16 @@ impl Linear {
     /// The scores of all labels.
     fn logits<'py>(&self, py: Python<'py>, rows: Rows<'_>, how: How) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let rows = rows.slices()?;
-        let (count, logits) = run(py, &how, |_| {
+        let (count, logits) = run(py, &how, |watch| {
             let features: Features<'_> = rows.features()?;
-            Ok((features.rows(), self.model.logits(&features, 0..features.rows())?))
+            watch.begin("score", features.rows() as u64);
+            let mut logits = room(features.rows(), self.model.labels(), "predict_top_k keeps only the best labels")?;
+            for start in (0..features.rows()).step_by(ROWS_AT_ONCE) {
+                let end = features.rows().min(start + ROWS_AT_ONCE);
+                logits.extend(self.model.logits(&features, start..end)?);
+                watch.advance((end - start) as u64)?;
+            }
+            Ok((features.rows(), logits))
         })?;
         logits.into_pyarray(py).reshape([count, self.model.labels()])
     }
@@ -238,14 +258,14 @@ impl Linear {
 
     /// The bytes of the model's file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| -> Result<Vec<u8>> {
+        let bytes = alone(py, || {
             let failed = |cause| Error::io("cannot write the model for a copy", std::env::temp_dir(), cause);
             let folder = tempfile::tempdir().map_err(failed)?;
             let path = folder.path().join("model");
             file::write(&self.model, &self.about, &path)?;
             std::fs::read(&path).map_err(failed)
         });
-        Ok(PyBytes::new(py, &bytes.map_err(exception)?))
+        Ok(PyBytes::new(py, &bytes?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {

@@ -1,8 +1,11 @@
 //! Propensities between Python, which keeps them as arrays, and the library.
 
+use crate::evaluate::json;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use unmissed::propensity::estimators::Direct;
+use unmissed::propensity::fit::Fit;
 use unmissed::propensity::{Bound as Bounding, Interval, Propensities, Source};
 use unmissed::{Error, Result};
 
@@ -82,5 +85,43 @@ pub(crate) fn arrays<'py>(py: Python<'py>, made: &Propensities) -> PyResult<Boun
         dict.set_item("inverse_variances", variances.into_pyarray(py))?;
     }
     dict.set_item("notes", made.notes())?;
+    Ok(dict)
+}
+
+/// Propensities of a direct estimate: NaN where it has none.
+fn direct_arrays<'py>(py: Python<'py>, direct: &Direct) -> PyResult<Bound<'py, PyDict>> {
+    let labels = 0..direct.len();
+    let end = |pick: fn(Interval) -> f64| -> Vec<f64> {
+        labels.clone().map(|label| direct.interval(label).map_or(f64::NAN, pick)).collect()
+    };
+    let values: Vec<f64> = labels.clone().map(|label| direct.propensity(label).unwrap_or(f64::NAN)).collect();
+    let dict = PyDict::new(py);
+    dict.set_item("origin", "direct")?;
+    dict.set_item("bound", "exact")?;
+    dict.set_item("values", values.into_pyarray(py))?;
+    dict.set_item("low", end(|interval| interval.low).into_pyarray(py))?;
+    dict.set_item("high", end(|interval| interval.high).into_pyarray(py))?;
+    let (alone, never) = (direct.without_controlled_positive(), direct.never_observed());
+    let note = format!("{alone} observed labels have no controlled positive and {never} were never observed: their values are NaN");
+    dict.set_item("notes", if alone + never > 0 { vec![note] } else { vec![] })?;
+    Ok(dict)
+}
+
+/// What an estimate is like.
+pub(crate) enum Made<'a> {
+    /// A value for every label.
+    Whole(&'a Propensities),
+    /// Gaps where there is no evidence.
+    Direct(&'a Direct),
+}
+
+/// The object's arrays, the training counts for plots, and what the fit was worth.
+pub(crate) fn found<'py>(py: Python<'py>, made: Made<'_>, counts: Vec<u64>, fit: Option<&Fit>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = match made {
+        Made::Whole(propensities) => arrays(py, propensities)?,
+        Made::Direct(direct) => direct_arrays(py, direct)?,
+    };
+    dict.set_item("counts", counts.into_pyarray(py))?;
+    dict.set_item("fit", fit.map(json).transpose()?)?;
     Ok(dict)
 }

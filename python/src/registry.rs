@@ -1,15 +1,14 @@
-//! What the library's registries hold, for documentation and tests.
+//! What the library's registries hold: what Python's functions and their documentation are made from.
 
+use crate::errors::exception;
 use pyo3::prelude::*;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
 use unmissed::losses::LOSSES;
-use unmissed::metrics::METRICS;
+use unmissed::metrics::{self, METRICS, Shape};
 use unmissed::propensity::estimators::ESTIMATORS;
 use unmissed::propensity::models::MODELS;
 use unmissed::spec::{self, Named};
-
-use crate::errors::exception;
 
 fn entries<T: Named + ?Sized>(entries: &[&'static T]) -> Vec<(&'static str, &'static str)> {
     entries.iter().map(|entry| (entry.name(), entry.summary())).collect()
@@ -35,8 +34,27 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
 /// The estimators of a metric and what each assumes.
 #[pyfunction]
 pub(crate) fn offers(metric: &str) -> PyResult<Vec<(&'static str, &'static str)>> {
-    let metric = unmissed::metrics::find(metric).map_err(exception)?;
+    let metric = metrics::find(metric).map_err(exception)?;
     Ok(metric.offers().iter().map(|offer| (offer.estimator.name(), offer.assumption.sentence())).collect())
+}
+
+/// What a metric takes beyond what all take, in the words of Python's keywords, and whether a low value is good.
+#[pyfunction]
+pub(crate) fn nature(metric: &str) -> PyResult<(Vec<&'static str>, bool)> {
+    let metric = metrics::find(metric).map_err(exception)?;
+    let asks = match metric.shape() {
+        Shape::Sum(term) => vec![("weights", term.weighted()), ("label_counts", term.by_relevant())],
+        Shape::Label(term) => vec![("beta", term.has_beta())],
+        Shape::Product | Shape::Set(_) => vec![],
+    };
+    let asked = asks.into_iter().filter(|(_, asked)| *asked).map(|(name, _)| name).collect();
+    Ok((asked, metric.lower_is_better()))
+}
+
+/// How the spec string of each propensity model is written.
+#[pyfunction]
+pub(crate) fn syntaxes() -> Vec<(&'static str, &'static str)> {
+    MODELS.iter().map(|model| (model.name(), model.syntax())).collect()
 }
 
 /// Name, default and help of the parameters of a generator.

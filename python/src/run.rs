@@ -2,7 +2,8 @@
 //!
 //! Signals reach Python only in its main thread, so the work goes to the pool and the caller stays behind: every [`TICK`] it
 //! takes the lock, lets Python handle signals, and shows how far the work is. A pool lives as long as the call: threads that
-//! outlive it would be missing in a forked child, and work sent to them would never end.
+//! outlive it would be missing in a forked child, and work sent to them would never end. For the same reason nothing may run on
+//! rayon's global pool: short work outside of [`run`] goes through [`alone`].
 
 use crate::errors::exception;
 use pyo3::prelude::*;
@@ -82,6 +83,11 @@ impl Watch {
 fn pool(threads: Option<usize>) -> PyResult<rayon::ThreadPool> {
     let built = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
     built.map_err(|cause| exception(Error::value(format!("cannot start threads: {cause}"))))
+}
+
+/// Runs short work, such as checks and copies, on one thread.
+pub(crate) fn alone<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(|| pool(Some(1))?.install(work).map_err(exception))
 }
 
 /// Runs work that reports progress, and so can be stopped.

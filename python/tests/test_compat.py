@@ -1,5 +1,7 @@
 """The functions of other libraries: their recorded values, and napkinXC itself where it is installed."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -77,8 +79,32 @@ def test_kinds_of_predictions_of_pyxclib(small):
     assert pyxclib.hits(scores, truth)[0] == expected[0]
 
 
+def test_further_functions_of_pyxclib():
+    """Numbers by hand."""
+    truth = sp.csr_matrix(np.array([[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]))
+    scores = sp.csr_matrix(np.array([[4.0, 3.0, 2.0, 1.0], [4, 3, 2, 1], [4, 3, 2, 1]]))
+    # Hits at ranks 0 and 2 of 4: (0, 1), (0, 3) and (2, 3) of four pairs are in order; none; hit at rank 1: two of three.
+    assert pyxclib.auc(scores, truth, 4) == pytest.approx((3 / 4 + 0 + 2 / 3) / 3)
+    assert pyxclib.fast_recall(scores, truth, 1) == pytest.approx((1 / 2 + 0) / 2)
+    other = sp.csr_matrix(np.array([[1.0, 0, 1, 0], [0, 0, 0, 0], [0, 1, 1, 0]]))
+    assert pyxclib.jaccard_similarity(scores, other) == pytest.approx((2 / 4 + 0 + 2 / 4) / 3)
+    assert pyxclib.jaccard_similarity(scores, other, y=truth) == pytest.approx((1 + 0 + 1) / 3)
+    with pytest.raises(ValueError, match="rows"):
+        pyxclib.auc(scores[:2], truth, 4)
+
+
 def lists(matrix):
     return [matrix.indices[a:b].tolist() for a, b in zip(matrix.indptr, matrix.indptr[1:])]
+
+
+def test_the_functions_of_napkinxc_are_all_there():
+    theirs = pytest.importorskip("napkinxc.metrics")
+    functions = {name for name, one in vars(theirs).items() if inspect.isfunction(one) and not name.startswith("_")}
+    functions = {name for name in functions if getattr(theirs, name).__module__ == theirs.__name__}
+    assert functions == set(napkinxc.__all__)
+    for name in functions:
+        ours, those = (inspect.signature(getattr(library, name)).parameters for library in (napkinxc, theirs))
+        assert [(one.name, one.default) for one in ours.values()] == [(one.name, one.default) for one in those.values()], name
 
 
 def test_napkinxc_itself(small):
@@ -100,8 +126,16 @@ def test_napkinxc_itself(small):
                 ours = getattr(napkinxc, name)(Y, P, q, k=4, normalize=normalize)
                 assert ours == pytest.approx(getattr(theirs, name)(Y, P, q, k=4, normalize=normalize)), name
         assert napkinxc.recall_at_k(Y, P, zero_division=1) == pytest.approx(theirs.recall_at_k(Y, P, zero_division=1))
-    for name in ("hamming_loss", "micro_f1_measure", "samples_f1_measure"):
+    for name in ("hamming_loss", "micro_f1_measure", "samples_f1_measure", "macro_f1_measure", "f1_measure"):
         assert getattr(napkinxc, name)(lists(truth), ranked) == pytest.approx(getattr(theirs, name)(lists(truth), ranked)), name
+    for average in ("micro", "macro", "samples"):
+        ours = napkinxc.f1_measure(lists(truth), ranked, average, 0.5)
+        assert ours == pytest.approx(theirs.f1_measure(lists(truth), ranked, average, 0.5)), average
+    for name in ("macro_precision_at_k", "macro_recall_at_k", "macro_f1_measure_at_k"):
+        for Y, P in [(truth, scores), (lists(truth), ranked)]:
+            for zero_division in (0, 1):
+                ours = getattr(napkinxc, name)(Y, P, 5, zero_division)
+                assert ours == pytest.approx(getattr(theirs, name)(Y, P, 5, zero_division)), name
     by_label = dict(enumerate(q))
     assert napkinxc.psprecision_at_k(truth, scores, by_label) == pytest.approx(theirs.psprecision_at_k(truth, scores, by_label))
     # k beyond the number of labels.
@@ -123,8 +157,11 @@ def test_where_napkinxc_is_wrong_we_differ(small):
     assert theirs.precision_at_k([[0]], nan, 1) is not None
     with pytest.raises(ValueError, match="row 0"):
         napkinxc.precision_at_k([[0]], nan, 1)
-    with pytest.raises(AttributeError, match="unmissed.macro_f"):
-        napkinxc.macro_f1_measure_at_k
+    # Whatever k is, it is 5 there.
+    assert len(theirs.macro_f1_measure_at_k(truth, scores, 3)) == 5 and len(napkinxc.macro_f1_measure_at_k(truth, scores, 3)) == 3
+    # Labels beyond the largest that occurs count nowhere there.
+    assert theirs.macro_f1_measure([[0], [1]], [[0], [0]]) == pytest.approx(1 / 3)
+    assert um.macro_f([[0], [1]], [[0], [0]], k=1, n_labels=4) == pytest.approx(1 / 6)
     # Abandonment is the hit rate there.
     assert napkinxc.abandonment_at_k(truth, scores)[4] == pytest.approx(1 - um.abandonment(truth, scores, k=5))
 

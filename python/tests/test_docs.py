@@ -42,11 +42,11 @@ def test_the_package_says_that_it_is_typed():
     assert (pathlib.Path(um.__file__).parent / "py.typed").exists()
 
 
-@pytest.mark.parametrize("page", ["coming_from.md", "python.md"])
+@pytest.mark.parametrize("page", ["docs/coming_from.md", "docs/python.md", "python/README.md"])
 def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     """All blocks of a page, one after the other."""
     pytest.importorskip("sklearn")
-    text = (ROOT / "docs" / page).read_text()
+    text = (ROOT / page).read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert blocks
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,7 @@
 """Evaluation: reports, golden values, agreement with the command line, and what the functions promise."""
 
+import importlib.util
+import inspect
 import json
 import math
 import os
@@ -143,9 +145,25 @@ def test_every_metric_of_the_registry_has_a_function():
     assert list(_metrics.FUNCTIONS) == names == list(TEXTS)
     for name in names:
         function = getattr(um, name.replace("-", "_"))
-        assert function is _metrics.FUNCTIONS[name]
+        assert function is _metrics.FUNCTIONS[name] and name.replace("-", "_") in um.__all__
         for estimator, sentence in _core.offers(name):
             assert estimator == "hajek" or f'``"{estimator}"``: {sentence}' in function.__doc__
+        for keyword in _core.nature(name)[0]:
+            assert keyword in inspect.signature(function).parameters and f"\n{keyword} : " in function.__doc__
+
+
+def test_the_stub_lists_what_the_registry_has():
+    spec = importlib.util.spec_from_file_location("python_stubs", ROOT / "scripts" / "python_stubs.py")
+    stubs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stubs)
+    assert stubs.STUB.read_text() == stubs.stub(), "run scripts/python_stubs.py"
+
+
+def test_docstrings_list_what_registries_have():
+    for registry, documented in [("losses", "OneVsRest"), ("models", "propensities"), ("estimators", "estimate_propensity")]:
+        text = getattr(um, documented).__doc__
+        for name, summary in _core.registry(registry):
+            assert f'``"{name}' in text and summary in text, name
 
 
 def test_reports_as_tables_and_pages(small, tmp_path):

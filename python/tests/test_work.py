@@ -42,6 +42,7 @@ LONG = """
     ids = rng.integers(0, width, (n, stored), dtype=np.int32) + np.arange(stored, dtype=np.int32) * width
     scores = sp.csr_matrix((rng.random(n * stored, np.float32), ids.ravel(), np.arange(0, n * stored + 1, stored)), shape=(n, m))
     truth = sp.csr_matrix((np.ones(n * 5, np.float32), ids[:, ::10].ravel(), np.arange(0, n * 5 + 1, 5)), shape=(n, m))
+    features = rng.random((50_000, 40), np.float32)
     models = [um.Propensities(np.full(m, i / 9), origin=str(i)) for i in range(1, 9)]
 """
 
@@ -76,8 +77,12 @@ def interrupted(work, after):
     [
         # In the pass over the rows, and in the bootstrap after it.
         (0.5, "um.evaluate(truth, scores, propensity=models, metrics=['recall'], k=range(1, 51), threads=1)"),
-        (3.0, "um.evaluate(truth[:20_000], scores[:20_000], metrics=['macro-f'], bootstrap=50_000, k=1, threads=1)"),
+        (0.5, "um.audit(truth, scores, train=truth, k=range(1, 11), threads=1)"),
+        (3.0, "um.audit(truth[:20_000], scores[:20_000], train=truth[:20_000], bootstrap=50_000, k=1, threads=1)"),
         (0.5, "um.datasets.balls(train_rows=20_000_000, labels=200, threads=1)"),
+        (1.0, "um.OneVsRest('logistic', None, threads=1).fit(features, truth[:50_000])"),
+        (1.0, "um.OneVsRest('logistic', None, tune=True, threads=1).fit(features, truth[:50_000])"),
+        (1.0, "um.OneVsRest(joint='plugin', threads=1).fit(features, truth[:50_000])"),
     ],
 )
 def test_ctrl_c_stops_long_work_within_a_second(work, after):

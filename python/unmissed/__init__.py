@@ -6,9 +6,9 @@
 0.5
 
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
-number, and `audit` puts everything together. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant label is to be observed. `OneVsRest`
-trains models, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `compat` has the functions
-of other libraries.
+number, and `audit` puts everything together. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
+label is to be observed. `OneVsRest` trains models, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and `datasets`
+bring data, `compat` has the functions of other libraries.
 
 Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
 """
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import VERSION as __version__
 from ._core import FormatError
+from ._registry import names, python_name
 
 if TYPE_CHECKING:
     from . import compat as compat
@@ -29,21 +30,13 @@ if TYPE_CHECKING:
     from ._data import Data as Data
     from ._data import read as read
     from ._data import write as write
+    from ._estimate import estimate_propensity as estimate_propensity
+    from ._estimate import fit_propensity as fit_propensity
     from ._evaluate import evaluate as evaluate
     from ._inputs import TopK as TopK
-    from ._metrics import abandonment as abandonment
-    from ._metrics import coverage as coverage
-    from ._metrics import macro_f as macro_f
-    from ._metrics import ndcg as ndcg
-    from ._metrics import ndcg_min as ndcg_min
-    from ._metrics import precision as precision
-    from ._metrics import recall as recall
-    from ._metrics import recall_known as recall_known
-    from ._metrics import weighted_precision as weighted_precision
+    from ._metrics import *
     from ._models import OneVsRest as OneVsRest
     from ._propensity import Propensities as Propensities
-    from ._propensity import estimate_propensity as estimate_propensity
-    from ._propensity import fit_propensity as fit_propensity
     from ._propensity import propensities as propensities
     from ._report import Comparison as Comparison
     from ._report import Finding as Finding
@@ -55,11 +48,12 @@ if TYPE_CHECKING:
 _HOME = {
     "_audit": ["Audit", "audit"],
     "_data": ["Data", "read", "write"],
+    "_estimate": ["estimate_propensity", "fit_propensity"],
     "_evaluate": ["evaluate"],
     "_inputs": ["TopK"],
-    "_metrics": ["abandonment", "coverage", "macro_f", "ndcg", "ndcg_min", "precision", "recall", "recall_known", "weighted_precision"],
+    "_metrics": [python_name(metric) for metric in names("metrics")],
     "_models": ["OneVsRest"],
-    "_propensity": ["Propensities", "estimate_propensity", "fit_propensity", "propensities"],
+    "_propensity": ["Propensities", "propensities"],
     "_report": ["Comparison", "Finding", "Report", "Row"],
     "_scorer": ["scorer"],
     "compat": [],

@@ -7,9 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from . import _core, _inputs
+from ._checks import array, number, optional, text, whole
 from ._data import Path
 from ._evaluate import _groups, _lengths, _models, _number_of_labels, _rate, _several
 from ._propensity import Propensities
@@ -159,7 +158,7 @@ def audit(
     specs = [one for one in asked if isinstance(one, str)]
     known = [one if isinstance(one, Propensities) else Propensities(one) for one in asked if not isinstance(one, str)]
     request = {
-        "name": name,
+        "name": text(name, "name"),
         "train": part(train, "train"),
         "models": specs if propensity is not None else None,
         "known": [one._arrays() for one in known],
@@ -168,11 +167,11 @@ def audit(
         "truth": part(truth, "truth"),
         "rate": _rate(rate, columns),
         "groups": _groups(groups),
-        "weights": weights if weights is None or isinstance(weights, str) else np.ascontiguousarray(weights, np.float64),
+        "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
         "ks": _lengths(k),
-        "level": float(level),
-        "bootstrap": bootstrap,
-        "seed": random_state,
+        "level": number(level, "level"),
+        "bootstrap": whole(bootstrap, "bootstrap"),
+        "seed": whole(random_state, "random_state"),
     }
     with working(threads, progress) as how:
         result, page = _core.audit(test, models, request, how)

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from . import _core, _inputs
+from ._checks import number, optional, text
 from ._work import working
 
 Path = str | PathLike[str]
@@ -104,7 +105,7 @@ def read(
     Data(X: 2 x 4, y: 2 x 3)
     """
     with working(threads, progress) as how:
-        return to_data(*_core.read(path, format, positive, mmap, how))
+        return to_data(*_core.read(path, optional(text, format, "format"), optional(number, positive, "positive"), bool(mmap), how))
 
 
 def write(
@@ -154,7 +155,7 @@ def write(
     features_ = None if X is None else _inputs.features(X, "X")
     scores_ = None if scores is None else _inputs.scores(scores, "scores", n_labels)
     with working() as how:
-        files, dropped = _core.write(path, features_, labels_, scores_, format, how)
+        files, dropped = _core.write(path, features_, labels_, scores_, optional(text, format, "format"), how)
     for lost in dropped:
         warnings.warn(f"{path} cannot hold, so it was dropped: {lost}", stacklevel=2)
     return [str(file) for file in files]

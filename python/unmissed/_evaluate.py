@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _inputs
+from ._checks import array, number, optional, text, texts, whole
 from ._propensity import Propensities, as_propensities
 from ._report import Report
 from ._work import working
@@ -40,22 +41,23 @@ def _groups(groups: Any) -> Any:
             return (how, [float(cut) for cut in cuts.split(",")] if cuts else [])
         except ValueError:
             raise ValueError(f"cannot read the cuts of the groups: expected numbers separated by commas, found {cuts!r}") from None
+    if not hasattr(groups, "__iter__"):
+        raise ValueError(f"groups are out of range: expected True, a kind of groups, or a name for each label, found {groups!r}")
     return [None if name is None else str(name) for name in groups]
 
 
 def _rate(rate: Any, columns: int) -> Any:
     if rate is None:
         return None
-    if isinstance(rate, str) and "/" in rate:
-        rate = tuple(rate.split("/"))
+    if isinstance(rate, str):
+        rate = tuple(rate.split("/")) if "/" in rate else (rate,)
     if isinstance(rate, tuple):
         try:
-            shown, of = (int(part) for part in rate)
-        except ValueError:
-            raise ValueError(f"cannot read the rate: expected r/m as in '16/300', found {rate!r}") from None
+            shown, of = (whole(int(part), "rate", 0, 2**32 - 1) for part in rate)
+        except (TypeError, ValueError):
+            raise ValueError(f"cannot read the rate: expected r/m as in '16/300', found {'/'.join(map(str, rate))!r}") from None
         return (shown, of)
-    rates = np.asarray(rate, np.float64)
-    return np.ascontiguousarray(np.broadcast_to(rates, (columns,)) if rates.ndim == 0 else rates)
+    return array(np.broadcast_to(np.asarray(rate), (columns,)) if np.ndim(rate) == 0 else rate, "rate")
 
 
 def evaluate(
@@ -166,20 +168,20 @@ def evaluate(
     request = {
         "train": training,
         "propensities": [one._arrays() for one in asked],
-        "metrics": [metrics] if isinstance(metrics, str) else None if metrics is None else list(metrics),
-        "estimators": [estimators] if isinstance(estimators, str) else None if estimators is None else list(estimators),
+        "metrics": optional(texts, metrics, "metrics"),
+        "estimators": optional(texts, estimators, "estimators"),
         "ks": _lengths(k),
-        "level": float(level),
-        "interval": interval,
-        "bootstrap": bootstrap,
-        "seed": random_state,
+        "level": number(level, "level"),
+        "interval": text(interval, "interval"),
+        "bootstrap": whole(bootstrap, "bootstrap"),
+        "seed": whole(random_state, "random_state"),
         "groups": _groups(groups),
-        "weights": weights if weights is None or isinstance(weights, str) else np.ascontiguousarray(weights, np.float64),
-        "clip": clip,
+        "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
+        "clip": optional(number, clip, "clip"),
         "rate": _rate(rate, columns),
         "shown": None if shown is None else _inputs.labels(shown, "shown", columns),
         "label_counts": None if label_counts is None else _counts(label_counts),
-        "conventions": conventions,
+        "conventions": optional(text, conventions, "conventions"),
     }
     with working(threads, progress) as how:
         return Report(json.loads(_core.evaluate(truth, models, request, how)))
@@ -187,7 +189,7 @@ def evaluate(
 
 def _number_of_labels(given: int | None, labels: list[Any], predictions: list[Any]) -> int:
     """What is given, what a matrix says, or as many as the largest label of lists needs."""
-    known = [given, *(_inputs.columns_of(value) for value in labels)]
+    known = [optional(whole, given, "n_labels", 0, 2**32), *(_inputs.columns_of(value) for value in labels)]
     # An integer array of the best labels has k columns, not one for each label.
     known += [_inputs.columns_of(one) for one in predictions if not (isinstance(one, np.ndarray) and one.dtype.kind in "iu")]
     found = next((one for one in known if one is not None), None)
@@ -207,11 +209,8 @@ def _counts(counts: Any) -> Any:
 
 
 def _lengths(k: Any) -> list[int]:
-    ks: list[Any] = [k] if np.isscalar(k) else list(k)
-    wrong = [one for one in ks if isinstance(one, bool) or not isinstance(one, (int, np.integer)) or one < 1]
-    if wrong:
-        raise ValueError(f"k is out of range: expected whole numbers of at least 1, found {wrong[0]!r}")
-    return [int(one) for one in ks]
+    several = [k] if np.isscalar(k) or k is None else list(k)
+    return [whole(one, "k", 1) for one in several]
 
 
 __all__ = ["Propensities", "Report", "evaluate"]

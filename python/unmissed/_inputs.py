@@ -100,14 +100,32 @@ def _check_columns(what: str, found: int, columns: int | None) -> int:
     return found
 
 
-def _csr(value: Any) -> tuple[Array, Array, Array]:
+def _csr(value: Any, what: str) -> tuple[Array, Array, Array]:
     value = value.tocsr()
-    stored = int(value.indptr[-1])
-    return _integers(value.indptr), _integers(value.indices)[:stored], np.asarray(value.data)[:stored]
+    indptr, indices, data = (np.asarray(part) for part in (value.indptr, value.indices, value.data))
+    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+        raise ValueError(f"{what} has indices that are not whole numbers: found {indptr.dtype} and {indices.dtype}")
+    if data.dtype.kind not in "biuf":
+        raise ValueError(f"{what} does not hold numbers: found {data.dtype}")
+    if len(indices) != len(data) or len(indptr) != value.shape[0] + 1 or indptr[0] != 0 or not 0 <= indptr[-1] <= len(indices):
+        sizes = f"{len(indptr)} row offsets, {len(indices)} ids and {len(data)} values"
+        raise ValueError(f"{what} is broken: {sizes} are not those of a matrix of {value.shape[0]} rows")
+    stored = int(indptr[-1])
+    return _integers(indptr), _integers(indices)[:stored], data[:stored]
+
+
+def _is_dense(value: Any) -> bool:
+    """Not an array of lists."""
+    return isinstance(value, np.ndarray) and (value.dtype.kind != "O" or value.ndim != 1)
 
 
 def _two_dimensional(value: Any, what: str) -> Array:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{what} has the wrong shape: expected rows of one length") from None
+    if np.ma.is_masked(value):
+        raise ValueError(f"{what} has masked entries: fill them with what they mean")
     if array.ndim != 2:
         raise ValueError(f"{what} has the wrong shape: expected (rows, labels), found {array.shape}")
     if array.dtype.kind not in "biuf":
@@ -117,6 +135,8 @@ def _two_dimensional(value: Any, what: str) -> Array:
 
 def _rows(value: Any, what: str) -> tuple[list[Any], Array]:
     """Rows of anything, and where each starts when they stand behind each other."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise ValueError(f"{what} holds no rows: expected a matrix, or a list with a list of labels for each row, found {value!r}")
     rows = list(value)
     try:
         lengths = [len(row) for row in rows]
@@ -128,11 +148,19 @@ def _rows(value: Any, what: str) -> tuple[list[Any], Array]:
 
 def _flat_labels(rows: Iterable[Any], indptr: Array, what: str) -> Array:
     ids = list(chain.from_iterable(rows))
-    flat = np.asarray(ids) if ids else np.empty(0, np.int64)
-    if flat.dtype.kind not in "iu" or flat.ndim != 1:
-        wrong = next((place for place, one in enumerate(ids) if isinstance(one, bool) or not isinstance(one, (int, np.integer))), 0)
-        raise ValueError(f"{what}, row {_row_of(indptr, wrong)}: expected labels as whole numbers, found {ids[wrong]!r}")
-    return _integers(flat)
+    try:
+        flat = np.asarray(ids) if ids else np.empty(0, np.int64)
+        if flat.dtype.kind in "iu" and flat.ndim == 1:
+            return _integers(flat)
+    except (ValueError, OverflowError):
+        # Rows in rows, or numbers that no machine has.
+        pass
+    wrong = next((place for place, one in enumerate(ids) if not _is_label(one)), 0)
+    raise ValueError(f"{what}, row {_row_of(indptr, wrong)}: expected labels as whole numbers, found {ids[wrong]!r}")
+
+
+def _is_label(one: Any) -> bool:
+    return isinstance(one, (int, np.integer)) and not isinstance(one, bool) and -(2**63) <= int(one) < 2**63
 
 
 def _columns(ids: Array, columns: int | None) -> int:
@@ -146,12 +174,12 @@ def labels(value: Any, what: str, columns: int | None = None) -> Matrix:
             raise ValueError(f"{what} has no labels: expected labels, found scores")
         value = value.y
     if is_sparse(value):
-        indptr, indices, data = _csr(value)
+        indptr, indices, data = _csr(value, what)
         columns = _check_columns(what, int(value.shape[1]), columns)
         return Matrix(columns, *_positive(indptr, indices, data, what), None)
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+    if _is_dense(value):
         dense = _two_dimensional(value, what)
         columns = _check_columns(what, dense.shape[1], columns)
         if dense.dtype.kind in "fi":
@@ -189,14 +217,14 @@ def scores(value: Any, what: str, columns: int | None = None) -> Matrix:
             raise ValueError(f"{what} has no scores: expected predictions, found labels")
         value = value.scores
     if is_sparse(value):
-        indptr, indices, data = _csr(value)
+        indptr, indices, data = _csr(value, what)
         return Matrix(_check_columns(what, int(value.shape[1]), columns), indptr, indices, _singles(data))
     top = _as_top_k(value)
     if top is not None:
         return _top_k(top, what, columns)
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+    if _is_dense(value):
         dense = _two_dimensional(value, what)
         if dense.dtype.kind in "iu" and dense.shape[1] != columns:
             if columns is None:
@@ -224,7 +252,11 @@ def _pairs(rows: Sequence[Any], indptr: Array, what: str, columns: int | None) -
     if wrong is not None:
         raise ValueError(f"{what}, row {wrong}: expected pairs (label, score)")
     ids = _flat_labels([[pair[0] for pair in row] for row in rows], indptr, what)
-    values = _singles([pair[1] for row in rows for pair in row])
+    given = [pair[1] for row in rows for pair in row]
+    wrong = next((place for place, one in enumerate(given) if not isinstance(one, (int, float, np.number))), None)
+    if wrong is not None:
+        raise ValueError(f"{what}, row {_row_of(indptr, wrong)}: expected a score, found {given[wrong]!r}")
+    values = _singles(given)
     return Matrix(_columns(ids, columns), indptr, ids, values)
 
 
@@ -260,6 +292,6 @@ def features(value: Any, what: str) -> Matrix | Array:
     if value is None:
         raise ValueError(f"{what} has no features")
     if is_sparse(value):
-        indptr, indices, data = _csr(value)
+        indptr, indices, data = _csr(value, what)
         return Matrix(int(value.shape[1]), indptr, indices, _singles(data))
     return _singles(_two_dimensional(value, what))

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from typing import NamedTuple
 
 
-@dataclasses.dataclass(frozen=True)
-class Text:
-    """Definition, range and examples; `own` are keywords that only this metric has: default, and type with explanation."""
+class Text(NamedTuple):
+    """Definition and examples."""
 
     definition: str
-    range: str
     examples: str
-    own: dict[str, tuple[Any, str]] = dataclasses.field(default_factory=dict)
 
-
-_UNIT = "On complete labels between 0 and 1, higher is better."
-_OUTSIDE = f"{_UNIT} An unbiased estimate may lie outside."
 
 TEXTS = {
     "precision": Text(
         """Precision at k: the share of the k best-ranked labels that are relevant, averaged over rows.
 
 ``mean_i 1/k sum_{r <= k} y_ij``, where j is the label at rank r of row i.""",
-        _OUTSIDE,
         """
         >>> import unmissed as um
         >>> y_true = [[0, 1], [2]]
@@ -47,7 +39,6 @@ TEXTS = {
 
 ``mean_i 1/I(k) sum_{r <= k} y_ij / log2(r + 1)`` with ``I(k) = sum_{r <= k} 1 / log2(r + 1)``. A row with fewer than k relevant
 labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
-        _OUTSIDE,
         """
         >>> import unmissed as um
         >>> um.ndcg([[0], [2]], [[0, 1], [1, 2]], k=1)
@@ -62,7 +53,6 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         """nDCG at k as most libraries have it: relative to the best that the row's labels allow, averaged over rows.
 
 ``mean_i 1/I(min(k, n_i)) sum_{r <= k} y_ij / log2(r + 1)`` with n_i relevant labels in row i; rows without any count 0.""",
-        _OUTSIDE,
         """
         >>> import unmissed as um
         >>> um.ndcg_min([[0]], [[0, 1]], k=2)
@@ -75,7 +65,6 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         """Recall at k: the share of the relevant labels that are among the k best-ranked, averaged over rows.
 
 ``mean_i 1/n_i sum_{r <= k} y_ij`` with n_i relevant labels in row i; rows without any count 0.""",
-        _OUTSIDE,
         """
         >>> import unmissed as um
         >>> um.recall([[0, 1], [2]], [[0, 2, 1], [2]], k=1)
@@ -91,7 +80,6 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         """Recall at k where the number of relevant labels of each row is known, averaged over rows.
 
 ``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any label-wise propensity.""",
-        _OUTSIDE,
         """
         >>> import unmissed as um
         >>> um.recall_known([[0]], [[0, 1]], k=1, label_counts=[4])
@@ -99,14 +87,12 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         >>> um.recall_known([[0]], [[0, 1]], k=1, estimator="unbiased", propensity=[0.5, 1.0], label_counts=[4])
         0.5
         """,
-        {"label_counts": (None, "array-like of int, shape (n_rows,)\n    How many relevant labels each row has, observed or not.")},
     ),
     "weighted-precision": Text(
         """Precision at k with a weight for each label, averaged over rows.
 
 ``mean_i 1/k sum_{r <= k} w_j y_ij``. Weights say what matters, propensities what is missing. Weights from training counts are scaled
 so that the mean weight of a training positive is 1.""",
-        "From 0 to the largest weight, higher is better.",
         """
         >>> import unmissed as um
         >>> um.weighted_precision([[0], [1]], [[0], [1]], k=1, weights=[1.0, 3.0])
@@ -115,20 +101,12 @@ so that the mean weight of a training positive is 1.""",
         >>> round(um.weighted_precision([[0], [1]], [[0], [1]], k=1, train=train), 4)
         1.3333
         """,
-        {
-            "weights": (
-                "inverse",
-                """str or array-like, default "inverse"
-    ``"uniform"``, ``"inverse"``, ``"log"`` or ``"effective"`` (from the counts of `train`), or a weight for each label.""",
-            )
-        },
     ),
     "macro-f": Text(
         """F-measure at k of each label, averaged over labels.
 
 ``1/m sum_j (1 + beta^2) TP_j / (P_j + beta^2 T_j)``, where label j is predicted in P_j rows, relevant in T_j, and both in TP_j; a
 label that is neither predicted nor relevant counts 0.""",
-        "On complete labels between 0 and 1, higher is better.",
         """
         >>> import unmissed as um
         >>> um.macro_f([[0], [1]], [[0], [0]], k=1)
@@ -139,13 +117,11 @@ label that is neither predicted nor relevant counts 0.""",
         >>> um.macro_f([[0], [1]], [[0], [0]], k=1, beta=2.0)
         0.4166666666666667
         """,
-        {"beta": (1.0, "float, default 1.0\n    How much recall counts against precision.")},
     ),
     "abandonment": Text(
         """Abandonment at k: the share of rows without a relevant label among the k best-ranked.
 
 ``mean_i prod_{r <= k} (1 - y_ij)``. Some libraries return one minus this value under the same name.""",
-        "On complete labels between 0 and 1, lower is better. An unbiased estimate may lie outside.",
         """
         >>> import unmissed as um
         >>> um.abandonment([[0], [1], [1], []], [[0], [0], [1], [0]], k=1)
@@ -156,7 +132,6 @@ label that is neither predicted nor relevant counts 0.""",
         """Coverage at k: the share of all labels that are found for at least one row.
 
 ``1/m sum_j [label j is relevant and among the k best-ranked in some row]``.""",
-        "Between 0 and 1, higher is better; a lower bound of the value on complete labels.",
         """
         >>> import unmissed as um
         >>> um.coverage([[0], [1], [0]], [[0], [0], [1]], k=1, n_labels=4)

@@ -1,17 +1,19 @@
-"""One function for each metric of the registry. The texts that only people can write are in `_metric_texts`; estimators and their
-assumptions come from the library."""
+"""One function for each metric of the registry, under its name. Names, estimators with their assumptions, and keywords come from the
+library; definitions and examples, which only people can write, from `_metric_texts`; types from the stub, which
+``scripts/python_stubs.py`` writes."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._evaluate import _lengths, evaluate
-from ._metric_texts import TEXTS, Text
+from ._metric_texts import TEXTS
+from ._registry import names, python_name
 
 _DOC = """{definition}
 
@@ -53,24 +55,63 @@ Examples
 """
 
 
+class Keyword(NamedTuple):
+    """A keyword that some metrics have: default, type, and what docstrings say."""
+
+    default: Any
+    type: str
+    about: str
+
+
+#: By the names that the library gives what a metric asks for.
+KEYWORDS = {
+    "weights": Keyword(
+        "inverse",
+        "Any",
+        """str or array-like, default "inverse"
+    ``"uniform"``, ``"inverse"``, ``"log"`` or ``"effective"`` (from the counts of `train`), or a weight for each label.""",
+    ),
+    "label_counts": Keyword(
+        None, "Any", "array-like of int, shape (n_rows,)\n    How many relevant labels each row has, observed or not."
+    ),
+    "beta": Keyword(1.0, "float", "float, default 1.0\n    How much recall counts against precision."),
+}
+
+
+def keywords(metric: str) -> dict[str, Keyword]:
+    """Keywords that only this metric has."""
+    return {name: KEYWORDS[name] for name in _core.nature(metric)[0]}
+
+
 def _offers(metric: str) -> list[tuple[str, str]]:
     """Those that a single number can have; pairs that were shown are for `evaluate`."""
     return [(name, sentence) for name, sentence in _core.offers(metric) if name != "hajek"]
 
 
-def _documentation(metric: str, text: Text) -> str:
+def _range(metric: str) -> str:
+    asked, lower_is_better = _core.nature(metric)
+    highest = "the largest weight" if "weights" in asked else "1"
+    text = f"On complete labels between 0 and {highest}, {'lower' if lower_is_better else 'higher'} is better."
+    return text + " An unbiased estimate may lie outside." * ("unbiased" in dict(_offers(metric)))
+
+
+def _documentation(metric: str) -> str:
+    # A metric that nobody has written about yet has at least its line in the registry; a test asks for more.
+    definition, examples = TEXTS.get(metric) or (dict(_core.registry("metrics"))[metric], "")
     offers = _offers(metric)
     return _DOC.format(
-        definition=text.definition,
+        definition=definition,
         names=", ".join(f'"{name}"' for name, _ in offers),
         estimators="\n".join(f'    - ``"{name}"``: {sentence}.' for name, sentence in offers),
-        own="".join(f"{name} : {about}\n" for name, (_, about) in text.own.items()),
-        range=text.range,
-        examples=inspect.cleandoc(text.examples),
+        own="".join(f"{name} : {keyword.about}\n" for name, keyword in keywords(metric).items()),
+        range=_range(metric),
+        examples=inspect.cleandoc(examples),
     )
 
 
-def _function(metric: str, text: Text) -> Callable[..., Any]:
+def _function(metric: str) -> Callable[..., Any]:
+    special = keywords(metric)
+
     def function(
         y_true: Any,
         y_pred: Any,
@@ -84,13 +125,14 @@ def _function(metric: str, text: Text) -> Callable[..., Any]:
         threads: int | None = None,
         **own: Any,
     ) -> Any:
-        unknown = set(own) - set(text.own)
+        unknown = set(own) - set(special)
         if unknown:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{unknown.pop()}'")
         if propensity is not None and estimator == "observed":
             raise ValueError("propensity= is given, but the observed value does not use it; did you mean estimator='unbiased'?")
         ks = _lengths(k)
-        beta = own.get("beta", 1.0)
+        given = {**{name: keyword.default for name, keyword in special.items()}, **own}
+        beta = given.pop("beta", 1.0)
         report = evaluate(
             y_true,
             y_pred,
@@ -99,41 +141,30 @@ def _function(metric: str, text: Text) -> Callable[..., Any]:
             propensity=propensity,
             train=train,
             k=ks,
-            weights=own.get("weights", text.own["weights"][0] if "weights" in text.own else None),
             clip=clip,
-            label_counts=own.get("label_counts"),
             bootstrap=0,
             n_labels=n_labels,
             threads=threads,
             progress=False,
+            **given,
         )
         if len({row.propensity for row in report.rows}) > 1:
             raise ValueError("several propensity models give several values; use um.evaluate")
         by_k = {row.k: np.nan if row.value is None else row.value for row in report.rows}
         return float(by_k[ks[0]]) if np.isscalar(k) else np.array([by_k[one] for one in ks])
 
-    function.__name__ = function.__qualname__ = metric.replace("-", "_")
-    function.__doc__ = _documentation(metric, text)
+    function.__name__ = function.__qualname__ = python_name(metric)
+    function.__doc__ = _documentation(metric)
     signature = inspect.signature(function)
     plain = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default) for name, (default, _) in text.own.items()]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default) for name, one in special.items()]
     function.__signature__ = signature.replace(parameters=[*plain[:5], *more, *plain[5:]])  # type: ignore[attr-defined]
     return function
 
 
 #: The functions by the names of the registry.
-FUNCTIONS = {
-    # A metric that nobody has written about yet has at least its line in the registry; a test asks for more.
-    metric: _function(metric, TEXTS.get(metric) or Text(summary, "A number.", ""))
-    for metric, summary in _core.registry("metrics")
-}
+FUNCTIONS = {metric: _function(metric) for metric in names("metrics")}
 
-precision = FUNCTIONS["precision"]
-ndcg = FUNCTIONS["ndcg"]
-ndcg_min = FUNCTIONS["ndcg-min"]
-recall = FUNCTIONS["recall"]
-recall_known = FUNCTIONS["recall-known"]
-weighted_precision = FUNCTIONS["weighted-precision"]
-macro_f = FUNCTIONS["macro-f"]
-abandonment = FUNCTIONS["abandonment"]
-coverage = FUNCTIONS["coverage"]
+__all__ = ["FUNCTIONS", "KEYWORDS", "keywords"]
+
+globals().update({function.__name__: function for function in FUNCTIONS.values()})

@@ -1,74 +1,126 @@
-"""Types of the functions that `_metrics` makes from the registry."""
+"""Types of the functions that `_metrics` makes from the registry. Written by scripts/python_stubs.py."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 _Array = np.ndarray[Any, Any]
 
-class _Metric(Protocol):
-    __name__: str
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *,
-        train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
-    ) -> float: ...
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
-        train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
-    ) -> _Array: ...
-
-class _Weighted(Protocol):
-    __name__: str
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *, weights: Any = "inverse",
-        train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
-    ) -> float: ...
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
-        weights: Any = "inverse", train: Any = None, clip: float | None = None, n_labels: int | None = None,
-        threads: int | None = None,
-    ) -> _Array: ...
-
-class _FBeta(Protocol):
-    __name__: str
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *, beta: float = 1.0,
-        train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
-    ) -> float: ...
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *, beta: float = 1.0,
-        train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
-    ) -> _Array: ...
-
-class _Counted(Protocol):
-    __name__: str
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *, label_counts: Any = None,
-        train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
-    ) -> float: ...
-    @overload
-    def __call__(
-        self, y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
-        label_counts: Any = None, train: Any = None, clip: float | None = None, n_labels: int | None = None,
-        threads: int | None = None,
-    ) -> _Array: ...
+class Keyword(NamedTuple):
+    default: Any
+    type: str
+    about: str
 
 FUNCTIONS: dict[str, Callable[..., Any]]
+KEYWORDS: dict[str, Keyword]
 
-precision: _Metric
-ndcg: _Metric
-ndcg_min: _Metric
-recall: _Metric
-recall_known: _Counted
-weighted_precision: _Weighted
-macro_f: _FBeta
-abandonment: _Metric
-coverage: _Metric
+def keywords(metric: str) -> dict[str, Keyword]: ...
+
+@overload
+def precision(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def precision(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def ndcg(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def ndcg(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def ndcg_min(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def ndcg_min(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def recall(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def recall(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def recall_known(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *, label_counts: Any = None,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def recall_known(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *, label_counts: Any = None,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def weighted_precision(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *, weights: Any = "inverse",
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def weighted_precision(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *, weights: Any = "inverse",
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def macro_f(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *, beta: float = 1.0,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def macro_f(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *, beta: float = 1.0,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def abandonment(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def abandonment(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...
+
+@overload
+def coverage(
+    y_true: Any, y_pred: Any, k: int = 5, estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> float: ...
+
+@overload
+def coverage(
+    y_true: Any, y_pred: Any, k: Sequence[int], estimator: str = "observed", propensity: Any = None, *,
+    train: Any = None, clip: float | None = None, n_labels: int | None = None, threads: int | None = None,
+) -> _Array: ...

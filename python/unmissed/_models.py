@@ -8,20 +8,25 @@ from typing import Any
 import numpy as np
 
 from . import _core, _inputs
-from ._data import Data, Path, to_csr
+from ._checks import array, number, optional, text, whole
+from ._data import Data, Path
 from ._inputs import Array, Matrix
 from ._propensity import Propensities, as_propensities, of_arrays, propensities_of_counts
+from ._registry import listed
 from ._work import working
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.multiclass import check_classification_targets, type_of_target
-    from sklearn.utils.validation import check_is_fitted, check_random_state, column_or_1d, validate_data
+    from sklearn.utils.validation import check_random_state, column_or_1d, validate_data
+
+    from ._scoring import Scoring
 except ImportError as error:
     raise ImportError("models need scikit-learn 1.6 or later: pip install 'unmissed[models]'") from error
 
 
-class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@listed("losses")
+class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """One linear scorer for each label, trained by a loss that corrects for labels that are missing.
 
     The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. Labels that were observed count with
@@ -30,8 +35,9 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     loss : str, default "unbiased-logistic"
-        ``"logistic"`` (nothing is missing), ``"unbiased-logistic"``, ``"bounded-logistic"``, ``"plugin-logistic"``,
-        ``"squared-hinge"``, ``"unbiased-squared-hinge"``, ``"bounded-squared-hinge"``.
+        What training makes small:
+
+        {losses}
     propensity : str, Propensities, array-like or None, default "jpv"
         The propensities of labels: a model in their training counts, or values. None: nothing is missing.
     tune : bool, default False
@@ -179,23 +185,23 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.propensities_ = _of_matrix(self.propensity, labels)
         settings = {
             # That is what learning along with the weights is.
-            "loss": "plugin-logistic" if self.joint == "plugin" else self.loss,
+            "loss": "plugin-logistic" if self.joint == "plugin" else text(self.loss, "loss"),
             "propensities": None if self.propensities_ is None else self.propensities_._arrays(),
-            "solver": self.solver,
-            "tolerance": self.tolerance,
-            "steps": self.max_steps,
-            "learning_rate": self.learning_rate,
-            "batch_size": self.batch_size,
-            "epochs": self.epochs,
-            "decay": self.decay,
-            "clip": self.clip,
-            "weights": self.weights if self.weights is None or isinstance(self.weights, str) else np.ascontiguousarray(self.weights, np.float64),
-            "normalize": self.normalize,
+            "solver": text(self.solver, "solver"),
+            "tolerance": optional(number, self.tolerance, "tolerance"),
+            "steps": optional(whole, self.max_steps, "max_steps"),
+            "learning_rate": optional(number, self.learning_rate, "learning_rate"),
+            "batch_size": optional(whole, self.batch_size, "batch_size"),
+            "epochs": optional(whole, self.epochs, "epochs"),
+            "decay": optional(number, self.decay, "decay"),
+            "clip": optional(number, self.clip, "clip"),
+            "weights": self.weights if isinstance(self.weights, str) else optional(array, self.weights, "weights"),
+            "normalize": None if self.normalize is None else bool(self.normalize),
             "tune": bool(self.tune),
-            "grid": self.grid,
-            "criterion": self.criterion,
-            "holdout": float(self.holdout),
-            "joint": self.joint,
+            "grid": text(self.grid, "grid"),
+            "criterion": optional(text, self.criterion, "criterion"),
+            "holdout": number(self.holdout, "holdout"),
+            "joint": optional(text, self.joint, "joint"),
             "seed": _seed(self.random_state),
         }
         with working(self.threads, self.progress) as how:
@@ -239,128 +245,6 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"X and y have different numbers of rows: {X.shape[0]} and {labels.rows}")
         return _inputs.features(X, "X"), labels
 
-    def _rows(self, X: Any) -> Matrix | Array:
-        check_is_fitted(self, "model_")
-        if isinstance(X, Data):
-            X = X.X
-        return _inputs.features(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float32), "X")
-
-    def _logits(self, X: Any) -> Array:
-        rows = self._rows(X)
-        with working(self.threads, self.progress) as how:
-            return self.model_.logits(rows, how)
-
-    def decision_function(self, X: Any) -> Array:
-        """Scores of all labels; of two classes, how much that of the second exceeds that of the first.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows, n_labels), or (n_rows,) for two classes
-        """
-        logits = self._logits(X)
-        if self.kind_ == "classes" and len(self.classes_) == 2:
-            return np.asarray(logits[:, 1] - logits[:, 0])
-        return logits
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of all labels: ``1 / (1 + exp(-z_j))``, or, for classes, of which a row has one, ``exp(z_j) / sum exp(z_i)``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows, n_labels)
-        """
-        logits = self._logits(X).astype(np.float64)
-        if self.kind_ == "classes":
-            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-            return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-        # Large negative logits are met by infinity, whose inverse is right.
-        with np.errstate(over="ignore"):
-            probabilities = 1.0 / (1.0 + np.exp(-logits))
-        # Nothing is certain: rounding must not say so.
-        return np.clip(probabilities, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
-
-    def predict(self, X: Any) -> Any:
-        """Labels with a probability of at least one half, or the best class of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
-
-        Returns
-        -------
-        numpy.ndarray, or a sparse matrix for a model that was trained with one
-        """
-        check_is_fitted(self, "model_")
-        if self.kind_ == "classes":
-            return self.classes_[np.argmax(self._logits(X), axis=1)]
-        if self.kind_ == "labels":
-            return (self._logits(X) >= 0).astype(int)
-        found = self.predict_top_k(X, k=len(self.classes_), threshold=0.5)
-        found.data = np.ones(found.nnz, int)
-        found.sort_indices()
-        return found
-
-    def predict_top_k(
-        self, X: Any, k: int = 5, *, logits: bool = False, propensity: Any = None, weights: Any = None, threshold: float | None = None
-    ) -> Any:
-        """The best labels of each row, without scores of all labels in memory.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
-        k : int, default 5
-            How many labels a row gets at most.
-        logits : bool, default False
-            Scores are logits instead of probabilities.
-        propensity : str, Propensities or array-like, optional
-            Divides probabilities: the correction for a model that was trained on observed labels.
-        weights : array-like, optional
-            Multiplies scores, one number for each label.
-        threshold : float, optional
-            Labels with a lower probability are left out.
-
-        Returns
-        -------
-        scipy.sparse.csr_matrix of shape (n_rows, n_labels)
-            Scores; in each row the best label comes first.
-        """
-        rows = self._rows(X)
-        if isinstance(propensity, str):
-            propensity = propensities_of_counts(propensity, self.n_rows_, self.label_counts_)
-        ranking = {
-            "k": k,
-            "logits": logits,
-            "propensity": None if propensity is None else as_propensities(propensity, None, None)._arrays(),
-            "weights": None if weights is None else np.ascontiguousarray(weights, np.float64),
-            "threshold": threshold,
-        }
-        with working(self.threads, self.progress) as how:
-            return to_csr(self.model_.top(rows, ranking, how))
-
-    @property
-    def coef_(self) -> Array:
-        check_is_fitted(self, "model_")
-        return self.model_.weights()
-
-    @property
-    def intercept_(self) -> Array:
-        check_is_fitted(self, "model_")
-        return self.model_.bias
-
-    def save(self, path: Path) -> None:
-        """Write the model into a file that the command line reads too."""
-        check_is_fitted(self, "model_")
-        with working(self.threads, self.progress) as how:
-            self.model_.save(path, how)
-
     @classmethod
     def load(cls, path: Path) -> OneVsRest:
         """Read a model from a file, whoever wrote it. Its labels are numbers."""
@@ -389,5 +273,5 @@ def _of_matrix(propensity: Any, labels: Matrix) -> Propensities:
 
 def _seed(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
+        return whole(random_state, "random_state")
     return int(check_random_state(random_state).randint(2**31 - 1))

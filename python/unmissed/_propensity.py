@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from . import _core, _inputs
+from ._checks import array, optional, text
 from ._data import Path
 from ._inputs import Array
+from ._registry import listed
 from ._work import working
 
 SOURCES = ("estimated", "curve", "clipped")
@@ -67,10 +69,15 @@ class Propensities:
     fit: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        values = np.require(np.asarray(self.values), np.float64, ["C", "A"])
-        if values.ndim != 1:
-            raise ValueError(f"propensities have the wrong shape: expected one for each label, found {values.shape}")
-        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "values", array(self.values, "propensity"))
+        for name in ("low", "high", "inverse_variances"):
+            object.__setattr__(self, name, optional(array, getattr(self, name), name))
+        if self.source_codes is not None:
+            codes = np.asarray(self.source_codes)
+            if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < len(SOURCES)):
+                raise ValueError(f"source_codes are out of range: expected 0 to {len(SOURCES) - 1}, found {self.source_codes!r}")
+            object.__setattr__(self, "source_codes", np.require(codes, np.uint8, ["C", "A"]))
+        text(self.origin, "origin"), text(self.bound, "bound")
         object.__setattr__(self, "notes", list(self.notes))
 
     @property
@@ -122,9 +129,9 @@ class Propensities:
         else:
             seen = self.counts > 0
             x = self.counts[seen]
+            (points,) = ax.plot(x, self.values[seen], ".", label=self.origin)
             if self.low is not None and self.high is not None:
-                ax.vlines(x, self.low[seen], self.high[seen], alpha=0.15)
-            ax.plot(x, self.values[seen], ".", label=self.origin)
+                ax.vlines(x, self.low[seen], self.high[seen], color=points.get_color(), alpha=0.15)
             ax.set_xscale("log")
             ax.set_xlabel("training rows with the label")
         ax.set_yscale("log")
@@ -156,6 +163,7 @@ def of_arrays(arrays: dict[str, Any]) -> Propensities:
     return Propensities(source_codes=codes, fit=None if fit is None else json.loads(fit), **arrays)
 
 
+@listed("models")
 def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None, threads: int | None = None) -> Propensities:
     """Propensities of a model, a function of how often labels occur in training.
 
@@ -164,7 +172,9 @@ def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None,
     train : labels
         Training labels in any form that `evaluate` takes. ``None`` will do for a table.
     model : str, default "jpv"
-        ``"jpv"``, ``"jpv:a=0.5,b=0.4"``, ``"jpv:wikipedia"``, ``"power:gamma=0.5"``, ``"constant:p=0.5"``, ``"table:FILE"``, ...
+        The model and its constants, as in ``"jpv:a=0.5,b=0.4"`` or ``"jpv:wikipedia"``:
+
+        {models}
     n_labels : int, optional
         The number of labels, where lists do not tell.
     threads : int, optional
@@ -181,6 +191,7 @@ def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None,
     >>> p.values.round(3).tolist()
     [0.821, 0.721]
     """
+    text(model, "model")
     if train is None and model.startswith("table:"):
         return of_arrays(_core.table_propensities(model.removeprefix("table:"), n_labels))
     if train is None:
@@ -203,190 +214,3 @@ def as_propensities(value: Any, train: Any, columns: int | None, threads: int | 
     if isinstance(value, str):
         return propensities(train, value, n_labels=columns, threads=threads)
     return Propensities(value)
-
-
-def _rates(rate: Any) -> float | Array:
-    if isinstance(rate, str):
-        above, _, below = rate.partition("/")
-        try:
-            return float(above) / float(below) if below else float(above)
-        except (ValueError, ZeroDivisionError):
-            raise ValueError(f"cannot read the rate: expected a number in (0, 1] or a fraction as in '16/300', found {rate!r}") from None
-    if isinstance(rate, tuple):
-        return float(rate[0]) / float(rate[1])
-    if np.ndim(rate) == 0:
-        return float(rate)
-    return np.require(np.asarray(rate), np.float64, ["C", "A"])
-
-
-def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, float | Array]:
-    if controlled is None or rate is None:
-        raise ValueError("a controlled set needs both controlled= and rate=")
-    return _inputs.labels(controlled, "controlled", columns), _rates(rate)
-
-
-def fit_propensity(
-    model: str,
-    *,
-    train: Any,
-    controlled: Any = None,
-    rate: Any = None,
-    propensities: Any = None,
-    loss: str = "squared",
-    starts: int = 16,
-    random_state: int = 0,
-    threads: int | None = None,
-) -> Propensities:
-    """Fit a curve to a controlled set, or to propensities that are known.
-
-    Parameters
-    ----------
-    model : str
-        The family: ``"power"``, ``"power:relative"``, ``"richards"``, ``"jpv"`` or ``"constant"``.
-    train : labels
-        Training labels.
-    controlled : labels, optional
-        A bias-controlled set: its labels are the relevant ones among those that were shown.
-    rate : float, str, (r, m) or array-like, optional
-        The rate at which labels were shown in it: ``"16/300"``, or one number for each label.
-    propensities : Propensities or array-like, optional
-        Known propensities to fit to, instead of a controlled set. Values that a curve stood in for (see ``sources``) are no
-        evidence and are left out.
-    loss : {"squared", "log", "negative-binomial"}, default "squared"
-        What to minimise: squared differences of inverse propensities (the usual choice), of their logarithms, or the negative
-        log-likelihood of what was counted in the controlled set.
-    starts : int, default 16
-        From how many points the search starts.
-    random_state : int, default 0
-        Seed of the perturbed starts.
-    threads : int, optional
-        How many threads work.
-
-    Returns
-    -------
-    Propensities
-        With the fit in ``.fit``.
-
-    Examples
-    --------
-    >>> import unmissed as um
-    >>> train = [[label for label in range(20) if row % (label + 1) == 0] for row in range(400)]
-    >>> known = um.Propensities(um.propensities(train, "power:beta=2,gamma=0.25").values)
-    >>> fitted = um.fit_propensity("power", train=train, propensities=known)
-    >>> round(fitted.fit["mse"], 6)
-    0.0
-    """
-    labels = _inputs.labels(train, "train")
-    known = None if propensities is None else as_propensities(propensities, train, labels.columns)
-    request = {
-        "controlled": None if controlled is None and rate is None else _controlled(controlled, rate, labels.columns),
-        "known": None if known is None else known._arrays(),
-        "loss": loss,
-        "starts": starts,
-        "seed": random_state,
-    }
-    with working(threads, False) as how:
-        return of_arrays(_core.fit_propensity(model, labels, request, how))
-
-
-def estimate_propensity(
-    method: str,
-    *,
-    train: Any = None,
-    controlled: Any = None,
-    rate: Any = None,
-    later: Any = None,
-    hierarchy: Any = None,
-    bought: Any = None,
-    viewed: Any = None,
-    curve: str = "power",
-    shrink: bool = False,
-    conditional: bool = False,
-    threshold: int = 4,
-    level: float = 0.95,
-    random_state: int = 0,
-    threads: int | None = None,
-) -> Propensities:
-    """Estimate propensities from data that tell more than the training labels do.
-
-    Parameters
-    ----------
-    method : {"direct", "shrunken", "timelapse", "hierarchy", "relation"}
-        - ``"direct"``: from a controlled set, label by label (``controlled``, ``rate``); NaN for labels without a controlled positive.
-        - ``"shrunken"``: the same, pulled towards a fitted curve as far as the controlled data are thin.
-        - ``"timelapse"``: from a ``later`` snapshot of the training rows; an upper bound.
-        - ``"hierarchy"``: from ancestors that observed labels imply (``hierarchy``); an upper bound.
-        - ``"relation"``: from what was ``viewed`` with what was ``bought`` with a label; no bound.
-    train : labels
-        Training labels; for ``"timelapse"`` the earlier snapshot.
-    controlled, rate
-        A bias-controlled set and the rate at which labels were shown in it (``"16/300"``, or one number for each label).
-    later : labels
-        The later snapshot, the same rows in the same order.
-    hierarchy : sequence of (child, parent)
-        Pairs of labels.
-    bought : sequence of (label, item)
-        Pairs of labels.
-    viewed : sequence of (item, row)
-        Pairs of a label and a row.
-    curve : str, default "power"
-        The curve for labels without evidence, and towards which estimates are shrunken.
-    shrink : bool, default False
-        Whether ``"timelapse"`` and ``"hierarchy"`` pull the estimate of each label towards the curve.
-    conditional : bool, default False
-        For ``"hierarchy"``: observed and implied, of implied.
-    threshold : int, default 4
-        For ``"hierarchy"``: only labels with more descendants than this are estimated.
-    level : float, default 0.95
-        Level of intervals.
-    random_state : int, default 0
-        Seed of the fit.
-    threads : int, optional
-        How many threads work.
-
-    Returns
-    -------
-    Propensities
-
-    Examples
-    --------
-    Twice as frequent in the controlled set as observed, given that a tenth of the labels was shown:
-
-    >>> import unmissed as um
-    >>> train = [[0]] * 20 + [[]] * 80
-    >>> controlled = [[0]] * 2 + [[]] * 48
-    >>> um.estimate_propensity("direct", train=train, controlled=controlled, rate="1/10").values.tolist()
-    [0.5]
-    """
-    known = [name for name, _ in _core.registry("estimators")]
-    if method not in known:
-        raise ValueError(f"unknown estimator {method!r}: expected one of {', '.join(known)}")
-    if train is None:
-        raise ValueError(f"'{method}' needs the training labels as train=")
-    labels = _inputs.labels(train, "train")
-    request = {"curve": curve, "shrink": shrink, "level": level, "seed": random_state}
-
-    def needed(**given: Any) -> list[Any]:
-        missing = [f"{name}=" for name, value in given.items() if value is None]
-        if missing:
-            raise ValueError(f"'{method}' needs {' and '.join(missing)}")
-        return list(given.values())
-
-    def pairs(value: Any) -> list[tuple[int, int]]:
-        return [(int(one), int(other)) for one, other in value]
-
-    with working(threads, False) as how:
-        if method == "direct":
-            arrays = _core.estimate_direct(labels, _controlled(controlled, rate, labels.columns), level, how)
-        elif method == "shrunken":
-            arrays = _core.estimate_shrunken(labels, _controlled(controlled, rate, labels.columns), request, how)
-        elif method == "timelapse":
-            (snapshot,) = needed(later=later)
-            arrays = _core.estimate_timelapse(labels, _inputs.labels(snapshot, "later", labels.columns), request, how)
-        elif method == "hierarchy":
-            (edges,) = needed(hierarchy=hierarchy)
-            arrays = _core.estimate_hierarchy(labels, pairs(edges), threshold, conditional, request, how)
-        else:
-            one, other = needed(bought=bought, viewed=viewed)
-            arrays = _core.estimate_relation(labels, pairs(one), pairs(other), request, how)
-    return of_arrays(arrays)

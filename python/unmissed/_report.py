@@ -169,7 +169,7 @@ class Report:
             parts.append(f'<table class="unmissed">{caption}<thead><tr>{columns}</tr></thead><tbody>{lines}</tbody></table>')
         if self.findings:
             items = (
-                f"<li><b>{html.escape(f.code)}</b> ({html.escape(f.severity)}): {html.escape(f.message)}. {html.escape(f.advice)}</li>"
+                f"<li><b>{html.escape(f.code)}</b> ({html.escape(f.severity)}): {html.escape(f.message)}; {html.escape(f.advice)}</li>"
                 for f in self.findings
             )
             parts.append(f"<p>Findings</p><ul>{''.join(items)}</ul>")

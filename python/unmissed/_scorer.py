@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._checks import text
 from ._metrics import FUNCTIONS
 from ._propensity import Propensities, propensities_of_counts
-
-#: Metrics that are better when they are lower.
-_LOWER_IS_BETTER = {"abandonment"}
 
 
 class Scorer:
@@ -22,7 +20,8 @@ class Scorer:
         propensity = None if self.estimator == "observed" else self._propensity(_last_step(model))
         scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X)
         value = FUNCTIONS[self.metric](y, scores, k=self.k, estimator=self.estimator, propensity=propensity, **self.options)
-        return -value if self.metric in _LOWER_IS_BETTER else float(value)
+        _, lower_is_better = _core.nature(self.metric)
+        return -float(value) if lower_is_better else float(value)
 
     def _propensity(self, model: Any) -> Any:
         fitted: Propensities | None = getattr(model, "propensities_", None)
@@ -78,7 +77,7 @@ def scorer(metric: str, *, estimator: str = "observed", propensity: Any = None, 
         ...
     ValueError: unknown metric 'precison'; did you mean 'precision'?
     """
-    name, _, k = metric.partition("@")
+    name, _, k = text(metric, "metric").partition("@")
     # Unknown names are answered by the library, with near ones.
     offered = [one for one, _ in _core.offers(name)]
     if estimator not in offered:

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from . import _core
+from ._checks import whole
 from ._data import Data, to_data
 from ._inputs import Array
 from ._propensity import Propensities
@@ -50,7 +51,7 @@ def _generate(generator: str, random_state: int, threads: int | None, settings: 
 
     chosen = [(name.replace("_", "-"), text(value)) for name, value in settings.items()]
     with working(threads, False) as how:
-        made = _core.generate(generator, chosen, random_state, how)
+        made = _core.generate(generator, chosen, whole(random_state, "random_state"), how)
     parts = {name: to_data(*part) for name, part in made["parts"].items()}
     known = made["tables"].get("propensities", {}).get("propensity")
     return Generated(

@@ -115,7 +115,7 @@ fn main() {
         print(name, 2, &[start.elapsed().as_secs_f64()]);
     }
     if let Some(python) = std::env::var_os("UNMISSED_BENCH_PYTHON") {
-        peers(Path::new(&python), &truth, &scores, &p[0]);
+        peers(Path::new(&python), &truth, &scores, &p[..5], &w);
     }
     if std::env::var_os("UNMISSED_BENCH_FILES").is_some() {
         drop(tasks);
@@ -123,8 +123,8 @@ fn main() {
     }
 }
 
-/// Other libraries on the same data: hands arrays over in files, which is not timed.
-fn peers(python: &Path, truth: &Labels<'_>, scores: &Csr<'_, f32>, p: &Propensities) {
+/// Other libraries, and our Python package, on the same data: hands arrays over in files, which is not timed.
+fn peers(python: &Path, truth: &Labels<'_>, scores: &Csr<'_, f32>, p: &[Propensities], weights: &[f64]) {
     let folder = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
     put("shape.json", format!("[{}, {}]", truth.rows(), truth.cols()).as_bytes());
@@ -133,7 +133,8 @@ fn peers(python: &Path, truth: &Labels<'_>, scores: &Csr<'_, f32>, p: &Propensit
     put("scores.offsets", bytemuck::cast_slice(scores.offsets()));
     put("scores.ids", bytemuck::cast_slice(scores.ids()));
     put("scores.values", bytemuck::cast_slice(scores.values()));
-    put("inverse", bytemuck::cast_slice(&p.inverse()));
+    put("inverse", bytemuck::cast_slice(&p.iter().flat_map(Propensities::inverse).collect::<Vec<f64>>()));
+    put("weights", bytemuck::cast_slice(weights));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bench_evaluation_peers.py");
     let status = std::process::Command::new(python).arg(script).arg(folder.path()).status();
     assert!(status.is_ok_and(|status| status.success()), "the peers failed");

@@ -2,8 +2,9 @@
 
 Arguments come in the order (true labels, predictions), and values are those at 1, 2, ..., k. Rows of lists are ranked as they stand.
 Equal scores go to the smaller label here, in no fixed order there; stored zeros of a sparse truth are not labels here; inputs with
-different numbers of rows are an error here and cut there. Its macro-averaged functions at k ignore k, so they are not repeated:
-see `unmissed.macro_f`.
+different numbers of rows are an error here and cut there. Its macro-averaged functions at k take k for 5 whatever is passed; here k is
+what is passed. They and `macro_f1_measure` average over the labels up to the largest that occurs, here as there;
+`unmissed.macro_f` averages over all labels. The classes behind its functions are not repeated.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _inputs
+from .._checks import array, number, whole
 from .._inputs import Array, Matrix
 from .._work import working
+from ._ranking import check_rows, ranking
 
 __all__ = [
     "Jain_et_al_inverse_propensity",
@@ -23,9 +26,14 @@ __all__ = [
     "count_labels",
     "coverage_at_k",
     "dcg_at_k",
+    "f1_measure",
     "hamming_loss",
     "inverse_labels_priors",
     "labels_priors",
+    "macro_f1_measure",
+    "macro_f1_measure_at_k",
+    "macro_precision_at_k",
+    "macro_recall_at_k",
     "micro_f1_measure",
     "ndcg_at_k",
     "precision_at_k",
@@ -38,17 +46,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("macro_") or name == "f1_measure":
-        raise AttributeError(f"napkinXC's {name} ignores k or depends on the largest label seen; use unmissed.macro_f")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+#: Every k up to the one that is asked for has a value.
+LARGEST_K = 1_000_000
 
 
 def _unscored(Y: Any) -> Any:
     """Pairs (label, score) count in the order in which they stand."""
-    if isinstance(Y, np.ndarray) or _inputs.is_sparse(Y):
+    if isinstance(Y, (np.ndarray, str)) or _inputs.is_sparse(Y) or not hasattr(Y, "__iter__"):
         return Y
-    return [[one[0] if isinstance(one, tuple) else one for one in row] for row in Y]
+    return [[one[0] if isinstance(one, tuple) and one else one for one in row] if hasattr(row, "__iter__") else row for row in Y]
 
 
 def _both(Y_true: Any, Y_pred: Any, k: int) -> tuple[Matrix, Matrix]:
@@ -64,20 +70,25 @@ def _inverse(inv_ps: Any, columns: int) -> Array:
     if isinstance(inv_ps, dict):
         found = np.zeros(columns)
         for label, value in inv_ps.items():
-            found[label] = value
+            if whole(label, "a label of inv_ps") < columns:
+                found[label] = number(value, f"inv_ps[{label}]")
         return found
-    values = np.asarray(inv_ps, np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"inv_ps has the wrong shape: expected one number for each label, found {values.shape}")
+    values = array(inv_ps, "inv_ps")
     return np.ascontiguousarray(np.pad(values, (0, max(0, columns - len(values))))[:columns])
 
 
-def _values(Y_true: Any, Y_pred: Any, k: int, name: str, inv_ps: Any = None, zero_division: float = 0) -> Array:
+def _length(k: Any) -> int:
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
         raise TypeError("k should be an integer number larger than 0")
-    if k < 1:
-        raise ValueError("k should be larger than 0")
-    truth, predictions = _both(Y_true, Y_pred, int(k))
+    if not 1 <= k <= LARGEST_K:
+        raise ValueError(f"k should be larger than 0 and at most {LARGEST_K}")
+    return int(k)
+
+
+def _values(Y_true: Any, Y_pred: Any, k: int, name: str, inv_ps: Any = None, zero_division: float = 0) -> Array:
+    truth, predictions = _both(Y_true, Y_pred, _length(k))
+    if inv_ps is None and name.startswith("ps"):
+        raise ValueError("inv_ps is missing: expected an inverse propensity for each label")
     inverse = None if inv_ps is None else _inverse(inv_ps, truth.columns)
     with working(progress=False) as how:
         found = dict(_core.compat_values("napkinxc", truth, predictions, inverse, int(k), how))
@@ -168,18 +179,21 @@ def Jain_et_al_propensity(Y: Any, A: float = 0.55, B: float = 1.5) -> Array:
     return np.asarray(1.0 / Jain_et_al_inverse_propensity(Y, A, B))
 
 
-def _overlap(Y_true: Any, Y_pred: Any) -> tuple[Array, Array, Array]:
-    """For each row the labels in both, in the truth, and in the prediction."""
+def _decisions(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
+    """Labels that are there and labels that are predicted, as matrices of ones."""
     from scipy.sparse import csr_matrix
 
     known = _inputs.columns_of(Y_true) or _inputs.columns_of(Y_pred)
     both = [_inputs.labels(_unscored(Y), name, known) for Y, name in ((Y_true, "Y_true"), (Y_pred, "Y_pred"))]
     columns = max(matrix.columns for matrix in both)
-    if both[0].rows != both[1].rows:
-        raise ValueError(f"the predictions have another number of rows: expected {both[0].rows}, found {both[1].rows}")
-    truth, predicted = (
-        csr_matrix((np.ones(len(one.indices)), one.indices, one.indptr), shape=(one.rows, columns)) for one in both
-    )
+    check_rows(*both)
+    truth, predicted = (csr_matrix((np.ones(len(one.indices)), one.indices, one.indptr), shape=(one.rows, columns)) for one in both)
+    return truth, predicted
+
+
+def _overlap(Y_true: Any, Y_pred: Any) -> tuple[Array, Array, Array]:
+    """For each row the labels in both, in the truth, and in the prediction."""
+    truth, predicted = _decisions(Y_true, Y_pred)
     shared = np.ravel(np.asarray(truth.multiply(predicted).sum(axis=1)))
     return shared, np.diff(truth.indptr).astype(np.float64), np.diff(predicted.indptr).astype(np.float64)
 
@@ -197,9 +211,64 @@ def micro_f1_measure(Y_true: Any, Y_pred: Any) -> float:
 
 
 def samples_f1_measure(Y_true: Any, Y_pred: Any, zero_division: float = 0) -> float:
-    """The mean of F1 over rows; rows without a hit count `zero_division`, as there."""
+    """The mean of F1 over rows; rows with labels and without a hit count `zero_division`, as there, and rows without labels 0."""
     shared, true, predicted = _overlap(Y_true, Y_pred)
-    values = np.full(len(true), float(zero_division))
+    values = np.where(true > 0, float(zero_division), 0.0)
     hit = shared > 0
     values[hit] = 2 * shared[hit] / (true[hit] + predicted[hit])
     return float(values.mean())
+
+
+def _macro(hits: Array, divisor: Array, seen: Array, zero_division: float) -> float:
+    """The mean of hits / divisor over the labels up to the largest that was seen."""
+    size = int(np.flatnonzero(seen).max(initial=-1)) + 1
+    values = np.full(size, float(zero_division))
+    some = divisor[:size] > 0
+    values[some] = hits[:size][some] / divisor[:size][some]
+    return float(values.mean()) if size else float(zero_division)
+
+
+def macro_f1_measure(Y_true: Any, Y_pred: Any, zero_division: float = 0) -> float:
+    """F1 of each label, averaged over the labels up to the largest that occurs; `unmissed.macro_f` averages over all labels."""
+    truth, predicted = _decisions(Y_true, Y_pred)
+    hits, of, by = (np.ravel(np.asarray(one.sum(axis=0))) for one in (truth.multiply(predicted), truth, predicted))
+    return _macro(2 * hits, of + by, of + by, zero_division)
+
+
+def f1_measure(Y_true: Any, Y_pred: Any, average: str = "micro", zero_division: float = 0) -> float:
+    """F1 by the kind of average: ``"micro"``, ``"macro"`` or ``"samples"``."""
+    if average == "micro":
+        return micro_f1_measure(Y_true, Y_pred)
+    if average == "macro":
+        return macro_f1_measure(Y_true, Y_pred, zero_division)
+    if average == "samples":
+        return samples_f1_measure(Y_true, Y_pred, zero_division)
+    raise ValueError("average should be in {'micro', 'macro', 'samples'}")
+
+
+def _macro_at_k(Y_true: Any, Y_pred: Any, k: Any, zero_division: float, parts: tuple[int, int]) -> Array:
+    """At 1, 2, ..., k; `parts` says how often the divisor has the predictions and the true labels."""
+    truth, predictions = _both(Y_true, Y_pred, _length(k))
+    _, labels, ranks, hit = ranking(truth, predictions, "Y_pred")
+    positives = np.bincount(truth.indices, minlength=truth.columns)
+    values = []
+    for cut in range(1, int(k) + 1):
+        hits, predicted = (np.bincount(labels[(ranks < cut) & which], minlength=truth.columns) for which in (hit, True))
+        share = parts[0] * predicted + parts[1] * positives
+        values.append(_macro(sum(parts) * hits, share, predicted + positives, zero_division))
+    return np.array(values)
+
+
+def macro_precision_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+    """Precision of each label in the top 1, 2, ..., k, averaged over labels."""
+    return _macro_at_k(Y_true, Y_pred, k, zero_division, (1, 0))
+
+
+def macro_recall_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+    """Recall of each label in the top 1, 2, ..., k, averaged over labels."""
+    return _macro_at_k(Y_true, Y_pred, k, zero_division, (0, 1))
+
+
+def macro_f1_measure_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+    """F1 of each label in the top 1, 2, ..., k, averaged over labels."""
+    return _macro_at_k(Y_true, Y_pred, k, zero_division, (1, 1))

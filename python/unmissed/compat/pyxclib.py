@@ -2,7 +2,7 @@
 
 Arguments come in the order (predictions, true labels), and values are those at 1, 2, ..., k. The last digits differ where pyxclib works
 in single precision, and so does the order of labels with equal scores: here it is the smaller label first. ``use_cython`` is
-accepted and without effect.
+accepted and without effect, and so is ``copy``: nothing is changed. Its plots are not repeated.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _inputs
+from .._checks import array, whole
 from .._inputs import Array, Matrix
 from .._work import working
+from ._ranking import ranking
 
 __all__ = [
     "Metrics",
     "Metrices",
+    "auc",
     "compute_inv_propesity",
+    "fast_recall",
     "format",
     "hits",
+    "jaccard_similarity",
     "ndcg",
     "precision",
     "psndcg",
@@ -43,6 +48,9 @@ def _without_padding(matrix: Matrix) -> Matrix:
 
 def _predictions(X: Any, columns: int, sorted: bool) -> Matrix:
     if isinstance(X, dict):
+        missing = {"indices", "scores"} - set(X)
+        if missing:
+            raise ValueError(f"X has no {' and no '.join(repr(name) for name in missing)}: expected 'indices' and 'scores'")
         top = _inputs.TopK(X["indices"], None if sorted else X["scores"])
         return _without_padding(_inputs.scores(top, "X", columns))
     if isinstance(X, np.ndarray) and X.dtype.kind in "iu":
@@ -55,10 +63,16 @@ def _predictions(X: Any, columns: int, sorted: bool) -> Matrix:
 def _values(X: Any, true_labels: Any, inv_psp: Any, k: int, sorted: bool, library: str = "pyxclib") -> dict[str, Array]:
     truth = _inputs.labels(true_labels, "true_labels")
     predictions = _predictions(X, truth.columns, sorted)
-    inverse = None if inv_psp is None else np.ascontiguousarray(np.ravel(inv_psp), np.float64)
+    inverse = None if inv_psp is None else array(np.ravel(inv_psp), "inv_psp")
     with working(progress=False) as how:
-        found = _core.compat_values(library, truth, predictions, inverse, k, how)
+        found = _core.compat_values(library, truth, predictions, inverse, whole(k, "k", 1), how)
     return {name: np.array(values) for name, values in found}
+
+
+def _scored(X: Any, true_labels: Any, inv_psp: Any, k: int, sorted: bool) -> dict[str, Array]:
+    if inv_psp is None:
+        raise ValueError("inv_psp is missing: expected an inverse propensity for each label")
+    return _values(X, true_labels, inv_psp, k, sorted)
 
 
 def precision(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
@@ -83,17 +97,49 @@ def hits(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython:
 
 def psprecision(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored precision at 1, 2, ..., k, divided by that of the best ranking."""
-    return _values(X, true_labels, inv_psp, k, sorted)["psprecision"]
+    return _scored(X, true_labels, inv_psp, k, sorted)["psprecision"]
 
 
 def psrecall(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored recall at 1, 2, ..., k, divided by that of the best ranking."""
-    return _values(X, true_labels, inv_psp, k, sorted)["psrecall"]
+    return _scored(X, true_labels, inv_psp, k, sorted)["psrecall"]
 
 
 def psndcg(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored nDCG at 1, 2, ..., k, divided by that of the best ranking."""
-    return _values(X, true_labels, inv_psp, k, sorted)["psndcg"]
+    return _scored(X, true_labels, inv_psp, k, sorted)["psndcg"]
+
+
+def auc(X: Any, true_labels: Any, k: int, sorted: bool = False) -> float:
+    """The share of (hit, miss) pairs in the top k with the hit first, averaged over rows; rows without such pairs count 0."""
+    truth = _inputs.labels(true_labels, "true_labels")
+    k = whole(k, "k", 1)
+    found = ranking(truth, _predictions(X, truth.columns, sorted), "X")
+    hits = found.hits & (found.ranks < k)
+    rows, ranks = found.rows[hits], found.ranks[hits]
+    count = np.bincount(rows, minlength=truth.rows)
+    # A hit is before all later places but those of other hits.
+    before = np.bincount(rows, k - 1 - ranks, minlength=truth.rows) - count * (count - 1) / 2
+    return float(np.mean(before / np.maximum(count * (k - count), 1)))
+
+
+def fast_recall(X: Any, true_labels: Any, k: int = 5) -> float:
+    """Recall at k, averaged over the rows that have labels."""
+    truth = _inputs.labels(true_labels, "true_labels")
+    labelled = np.count_nonzero(np.diff(truth.indptr))
+    return float(recall(X, true_labels, k)[k - 1] * truth.rows / labelled) if labelled else float("nan")
+
+
+def jaccard_similarity(pred_0: Any, pred_1: Any, copy: bool = True, y: Any = None) -> float:
+    """Labels that both predict, of those that either does, averaged over rows; with `y` only relevant ones count."""
+
+    def ones(matrix: Any) -> Any:
+        kept = matrix if y is None else matrix.multiply(y)
+        return (kept != 0).astype(np.int64)
+
+    one, other = ones(pred_0), ones(pred_1)
+    shared, first, second = (np.ravel(np.asarray(part.sum(axis=1))) for part in (one.multiply(other), one, other))
+    return float(np.mean(shared / np.maximum(first + second - shared, 1)))
 
 
 def compute_inv_propesity(labels: Any, A: float, B: float) -> Array:

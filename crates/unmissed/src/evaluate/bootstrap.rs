@@ -15,6 +15,7 @@ use super::label_values::label_terms;
 use super::tally::{Entries, Tally};
 use crate::error::Result;
 use crate::metrics::LabelCounts;
+use crate::progress::Progress;
 use crate::rng::{Purpose, row_key, uniform_at};
 use rayon::prelude::*;
 
@@ -66,7 +67,7 @@ fn weights(key: u64, into: &mut [f64]) {
 }
 
 /// Draws the replicates.
-pub(super) fn replicates(tally: &Tally) -> Result<Option<Replicates>> {
+pub(super) fn replicates(tally: &Tally, progress: &dyn Progress) -> Result<Option<Replicates>> {
     let settings = &tally.settings;
     let terms = label_terms(settings)?;
     let (Some(entries), false) = (&tally.entries, terms.is_empty()) else { return Ok(None) };
@@ -75,22 +76,25 @@ pub(super) fn replicates(tally: &Tally) -> Result<Option<Replicates>> {
     let mut all = Replicates { sums: Vec::new(), count: settings.bootstrap, sizes };
     let mut positives = entries.positives.clone();
     positives.par_sort_unstable();
+    // Labels come and go by model, so their number is not known before.
+    progress.begin("bootstrap", 0);
     for model in 0..settings.models.len() {
         let mut predicted = entries.predicted[model].clone();
         predicted.par_sort_unstable();
-        all.sums.extend(model_replicates(tally, &Entries { predicted: vec![predicted], positives: positives.clone() }, &keys)?);
+        let entries = Entries { predicted: vec![predicted], positives: positives.clone() };
+        all.sums.extend(model_replicates(tally, &entries, &keys, progress)?);
     }
     Ok(Some(all))
 }
 
-fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64]) -> Result<Vec<f64>> {
+fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64], progress: &dyn Progress) -> Result<Vec<f64>> {
     let settings = &tally.settings;
     let terms = label_terms(settings)?;
     let (count, ks, lanes) = (settings.bootstrap, settings.ks.len(), settings.lanes.len());
     let predicted = &entries.predicted[0];
     let runs: Vec<&[[u32; 3]]> = predicted.chunk_by(|a, b| a[0] == b[0]).collect();
     let len = settings.groups.len() * terms.len() * ks * lanes * count;
-    let blocks: Vec<Vec<f64>> = runs
+    let blocks = runs
         .par_chunks(LABELS)
         .map(|runs| {
             let mut sums = vec![0.0; len];
@@ -99,6 +103,7 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64]) -> Result<Ve
             let mut values = vec![0.0; lanes];
             for run in runs.iter().filter(|run| run.iter().any(|entry| entry[2] & 1 == 1)) {
                 let label = run[0][0];
+                progress.advance(1)?;
                 counts.fill(0.0);
                 let mut put = |slot: usize, weight: &[f64]| {
                     counts[slot * count..(slot + 1) * count].iter_mut().zip(weight).for_each(|(c, w)| *c += w);
@@ -141,9 +146,9 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64]) -> Result<Ve
                     }
                 }
             }
-            sums
+            Ok(sums)
         })
-        .collect();
+        .collect::<Result<Vec<Vec<f64>>>>()?;
     let mut all = vec![0.0; len];
     for block in blocks {
         all.iter_mut().zip(block).for_each(|(sum, part)| *sum += part);

@@ -14,6 +14,7 @@ use super::settings::{GroupShare, Kind, Settings, Term};
 use super::tally::Tally;
 use crate::error::Result;
 use crate::metrics::{Assumption, Estimator, Shape};
+use crate::progress::{Progress, Silent};
 
 /// What is measured: one number a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +42,12 @@ pub(super) struct Finish<'a> {
 impl Tally {
     /// Turns the tally into numbers. All shards must have been merged.
     pub fn finish(&self) -> Result<EvaluationResult> {
-        let finish = Finish::new(self)?;
+        self.finish_watched(&Silent)
+    }
+
+    /// The same, watched: the bootstrap takes long.
+    pub fn finish_watched(&self, progress: &dyn Progress) -> Result<EvaluationResult> {
+        let finish = Finish::new(self, progress)?;
         let rows = finish.rows()?;
         let comparisons = super::compare::comparisons(&finish)?;
         let findings = super::diagnose::findings(&finish, &rows, &comparisons)?;
@@ -52,7 +58,7 @@ impl Tally {
 }
 
 impl<'a> Finish<'a> {
-    fn new(tally: &'a Tally) -> Result<Finish<'a>> {
+    fn new(tally: &'a Tally, progress: &dyn Progress) -> Result<Finish<'a>> {
         let settings = &tally.settings;
         let terms = settings.terms()?;
         let layout = Layout::new(settings, terms.len());
@@ -66,7 +72,7 @@ impl<'a> Finish<'a> {
             terms,
             labels: (0..models).map(|model| label_sums(tally, model)).collect::<Result<_>>()?,
             label_places,
-            replicates: replicates(tally)?,
+            replicates: replicates(tally, progress)?,
         })
     }
 

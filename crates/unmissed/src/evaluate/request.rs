@@ -255,7 +255,7 @@ impl<'a> Evaluation<'a> {
             );
         }
         let (rows, notes) = super::rows::row_results(self)?;
-        let mut result = self.label_wise_tally()?.finish()?;
+        let mut result = self.label_wise_tally()?.finish_watched(self.progress)?;
         result.rows.extend(rows);
         result.notes.extend(notes);
         Ok(result)

@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 use crate::metrics::{self, Estimator, METRICS, Metric, Shape};
 use crate::propensity::{checks, models};
 
+/// Numbers are kept for each replicate; nobody needs more.
+const MOST_REPLICATES: usize = 1_000_000;
+
 impl Settings {
     /// Whether anything needs counts by label.
     pub(super) fn by_label(&self) -> Result<bool> {
@@ -30,6 +33,11 @@ impl Evaluation<'_> {
     pub(super) fn resolve(&self, positives: &Positives) -> Result<(Settings, Table)> {
         for p in &self.propensities {
             same(&format!("the propensities '{}'", p.origin()), "labels", self.truth.cols(), p.len())?;
+        }
+        if self.bootstrap > MOST_REPLICATES {
+            return Err(Error::value("too many replicates of the bootstrap")
+                .expected(format!("at most {MOST_REPLICATES}"))
+                .found(self.bootstrap.to_string()));
         }
         if self.rate.is_some() && !self.propensities.is_empty() {
             return Err(Error::value("a controlled set has a known rate, and propensity models describe other data")

@@ -39,6 +39,9 @@ impl Named for Abandonment {
 }
 
 impl Metric for Abandonment {
+    fn lower_is_better(&self) -> bool {
+        true
+    }
     fn offers(&self) -> &'static [Offer] {
         static OFFERS: &[Offer] =
             &[Offer::of(Estimator::Observed, Assumption::Complete), Offer::of(Estimator::Unbiased, Assumption::Independent)];

@@ -54,6 +54,10 @@ pub trait Metric: Named + Sync {
     fn highest(&self, _largest_weight: f64) -> f64 {
         1.0
     }
+    /// Whether a good ranking has a low value.
+    fn lower_is_better(&self) -> bool {
+        false
+    }
     /// The estimators that exist, each with its assumption.
     fn offers(&self) -> &'static [Offer];
     /// How it is computed.

@@ -120,7 +120,7 @@ impl Audit<'_> {
         }
         let tally = evaluation.tally()?;
         let hits = stats.filter(|_| is_test && plain_rate).map(|stats| tally.by_count(stats)).transpose()?;
-        Ok((tally.finish()?, hits))
+        Ok((tally.finish_watched(self.progress)?, hits))
     }
 
     /// Where the order of the two models that are ahead as observed flips.

@@ -1,0 +1,60 @@
+"""Numbers that users pass, checked before the native part takes them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+T = TypeVar("T")
+
+
+def whole(value: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """A whole number in a range."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = None
+    if found is None or isinstance(value, bool) or not least <= found <= most:
+        bounds = f"of at least {least}" if most >= 2**32 else f"from {least} to {most}"
+        raise ValueError(f"{what} is out of range: expected a whole number {bounds}, found {value!r}")
+    return found
+
+
+def number(value: Any, what: str) -> float:
+    """A number; the library knows its range."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{what} is not a number: found {value!r}") from None
+
+
+def text(value: Any, what: str) -> str:
+    """A name or a spec string; the library knows which there are."""
+    if not isinstance(value, str):
+        raise ValueError(f"{what} is no name: expected a string, found {value!r}")
+    return value
+
+
+def texts(value: Any, what: str) -> list[str]:
+    """One name or several."""
+    return [text(one, what) for one in ([value] if isinstance(value, str) or not hasattr(value, "__iter__") else value)]
+
+
+def array(values: Any, what: str) -> Array:
+    """Numbers in double precision, one behind the other."""
+    try:
+        found = np.require(np.asarray(values), np.float64, ["C", "A"])
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} does not hold numbers: found {values!r}") from None
+    if found.ndim != 1:
+        raise ValueError(f"{what} has the wrong shape: expected one number for each label, found {found.shape}")
+    return found
+
+
+def optional(check: Callable[..., T], value: Any, what: str, *bounds: int) -> T | None:
+    """What is there, checked."""
+    return None if value is None else check(value, what, *bounds)

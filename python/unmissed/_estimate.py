@@ -1,0 +1,198 @@
+"""Propensities from evidence: fitted to it, or estimated from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core, _inputs
+from ._checks import array, number, text, whole
+from ._inputs import Array
+from ._propensity import Propensities, as_propensities, of_arrays
+from ._registry import listed
+from ._work import working
+
+
+def _rates(rate: Any) -> float | Array:
+    if np.ndim(rate) > 0 and not isinstance(rate, tuple):
+        return array(rate, "rate")
+    try:
+        above, below = (rate if isinstance(rate, tuple) else f"{rate}/1".split("/")[:2])
+        return float(above) / float(below)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise ValueError(f"cannot read the rate: expected a number in (0, 1] or a fraction as in '16/300', found {rate!r}") from None
+
+
+def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, float | Array]:
+    if controlled is None or rate is None:
+        raise ValueError("a controlled set needs both controlled= and rate=")
+    return _inputs.labels(controlled, "controlled", columns), _rates(rate)
+
+
+def _pairs(value: Any, what: str, expected: str) -> list[tuple[int, int]] | None:
+    """Pairs of whole numbers that fit into 32 bits."""
+    if value is None:
+        return None
+    if not hasattr(value, "__iter__"):
+        raise ValueError(f"{what} does not hold pairs: expected {expected}, found {value!r}")
+    pairs = []
+    for place, pair in enumerate(value):
+        try:
+            one, other = (whole(part, what, most=2**32 - 1) for part in pair)
+        except (TypeError, ValueError):
+            raise ValueError(f"{what}, pair {place}: expected {expected} as whole numbers from 0, found {pair!r}") from None
+        pairs.append((one, other))
+    return pairs
+
+
+def fit_propensity(
+    model: str,
+    *,
+    train: Any,
+    controlled: Any = None,
+    rate: Any = None,
+    propensities: Any = None,
+    loss: str = "squared",
+    starts: int = 16,
+    random_state: int = 0,
+    threads: int | None = None,
+) -> Propensities:
+    """Fit a curve to a controlled set, or to propensities that are known.
+
+    Parameters
+    ----------
+    model : str
+        The family: ``"power"``, ``"power:relative"``, ``"richards"``, ``"jpv"`` or ``"constant"``.
+    train : labels
+        Training labels.
+    controlled : labels, optional
+        A bias-controlled set: its labels are the relevant ones among those that were shown.
+    rate : float, str, (r, m) or array-like, optional
+        The rate at which labels were shown in it: ``"16/300"``, or one number for each label.
+    propensities : Propensities or array-like, optional
+        Known propensities to fit to, instead of a controlled set. Values that a curve stood in for (see ``sources``) are no
+        evidence and are left out.
+    loss : {"squared", "log", "negative-binomial"}, default "squared"
+        What to minimise: squared differences of inverse propensities (the usual choice), of their logarithms, or the negative
+        log-likelihood of what was counted in the controlled set.
+    starts : int, default 16
+        From how many points the search starts.
+    random_state : int, default 0
+        Seed of the perturbed starts.
+    threads : int, optional
+        How many threads work.
+
+    Returns
+    -------
+    Propensities
+        With the fit in ``.fit``.
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> train = [[label for label in range(20) if row % (label + 1) == 0] for row in range(400)]
+    >>> known = um.Propensities(um.propensities(train, "power:beta=2,gamma=0.25").values)
+    >>> fitted = um.fit_propensity("power", train=train, propensities=known)
+    >>> round(fitted.fit["mse"], 6)
+    0.0
+    """
+    labels = _inputs.labels(train, "train")
+    known = None if propensities is None else as_propensities(propensities, train, labels.columns)
+    request = {
+        "controlled": None if controlled is None and rate is None else _controlled(controlled, rate, labels.columns),
+        "known": None if known is None else known._arrays(),
+        "loss": text(loss, "loss"),
+        "starts": whole(starts, "starts", 1, 10_000),
+        "seed": whole(random_state, "random_state"),
+    }
+    with working(threads, False) as how:
+        return of_arrays(_core.fit_propensity(text(model, "model"), labels, request, how))
+
+
+@listed("estimators")
+def estimate_propensity(
+    method: str,
+    *,
+    train: Any = None,
+    controlled: Any = None,
+    rate: Any = None,
+    later: Any = None,
+    hierarchy: Any = None,
+    bought: Any = None,
+    viewed: Any = None,
+    curve: str = "power",
+    shrink: bool = False,
+    conditional: bool = False,
+    threshold: int = 4,
+    level: float = 0.95,
+    random_state: int = 0,
+    threads: int | None = None,
+) -> Propensities:
+    """Estimate propensities from data that tell more than the training labels do.
+
+    Parameters
+    ----------
+    method : str
+        The estimator; an error names the evidence that it lacks.
+
+        {estimators}
+    train : labels
+        Training labels; for ``"timelapse"`` the earlier snapshot.
+    controlled, rate
+        A bias-controlled set and the rate at which labels were shown in it (``"16/300"``, or one number for each label).
+    later : labels
+        The later snapshot, the same rows in the same order.
+    hierarchy : sequence of (child, parent)
+        Pairs of labels.
+    bought : sequence of (label, item)
+        Pairs of labels.
+    viewed : sequence of (item, row)
+        Pairs of a label and a row.
+    curve : str, default "power"
+        The curve for labels without evidence, and towards which estimates are shrunken.
+    shrink : bool, default False
+        Whether ``"timelapse"`` and ``"hierarchy"`` pull the estimate of each label towards the curve.
+    conditional : bool, default False
+        For ``"hierarchy"``: observed and implied, of implied.
+    threshold : int, default 4
+        For ``"hierarchy"``: only labels with more descendants than this are estimated.
+    level : float, default 0.95
+        Level of intervals.
+    random_state : int, default 0
+        Seed of the fit.
+    threads : int, optional
+        How many threads work.
+
+    Returns
+    -------
+    Propensities
+
+    Examples
+    --------
+    Twice as frequent in the controlled set as observed, given that a tenth of the labels was shown:
+
+    >>> import unmissed as um
+    >>> train = [[0]] * 20 + [[]] * 80
+    >>> controlled = [[0]] * 2 + [[]] * 48
+    >>> um.estimate_propensity("direct", train=train, controlled=controlled, rate="1/10").values.tolist()
+    [0.5]
+    """
+    if train is None:
+        raise ValueError(f"'{method}' needs the training labels as train=")
+    labels = _inputs.labels(train, "train")
+    request = {
+        "controlled": None if controlled is None and rate is None else _controlled(controlled, rate, labels.columns),
+        "later": None if later is None else _inputs.labels(later, "later", labels.columns),
+        "hierarchy": _pairs(hierarchy, "hierarchy", "(child, parent)"),
+        "bought": _pairs(bought, "bought", "(label, item)"),
+        "viewed": _pairs(viewed, "viewed", "(item, row)"),
+        "threshold": whole(threshold, "threshold"),
+        "conditional": bool(conditional),
+        "curve": text(curve, "curve"),
+        "shrink": bool(shrink),
+        "level": number(level, "level"),
+        "seed": whole(random_state, "random_state"),
+    }
+    with working(threads, False) as how:
+        return of_arrays(_core.estimate(text(method, "method"), labels, request, how))

@@ -1,0 +1,149 @@
+"""What a trained model does: scores, probabilities, the best labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core, _inputs
+from ._checks import array, number, optional, whole
+from ._data import Data, Path, to_csr
+from ._inputs import Array, Matrix
+from ._propensity import as_propensities, propensities_of_counts
+from ._work import working
+
+
+class Scoring:
+    """Methods of a fitted model; what is needed of it is declared here."""
+
+    model_: _core.Linear
+    kind_: str
+    classes_: Array
+    n_rows_: int
+    label_counts_: Any
+    threads: int | None
+    progress: bool | None
+
+    def _rows(self, X: Any) -> Matrix | Array:
+        check_is_fitted(self, "model_")
+        if isinstance(X, Data):
+            X = X.X
+        return _inputs.features(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float32), "X")
+
+    def _logits(self, X: Any) -> Array:
+        rows = self._rows(X)
+        with working(self.threads, self.progress) as how:
+            return self.model_.logits(rows, how)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores of all labels; of two classes, how much that of the second exceeds that of the first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows, n_labels), or (n_rows,) for two classes
+        """
+        logits = self._logits(X)
+        if self.kind_ == "classes" and len(self.classes_) == 2:
+            return np.asarray(logits[:, 1] - logits[:, 0])
+        return logits
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of all labels: ``1 / (1 + exp(-z_j))``, or, for classes, of which a row has one, ``exp(z_j) / sum exp(z_i)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows, n_labels)
+        """
+        logits = self._logits(X).astype(np.float64)
+        if self.kind_ == "classes":
+            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+            return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        # Large negative logits are met by infinity, whose inverse is right.
+        with np.errstate(over="ignore"):
+            probabilities = 1.0 / (1.0 + np.exp(-logits))
+        # Nothing is certain: rounding must not say so.
+        return np.clip(probabilities, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
+
+    def predict(self, X: Any) -> Any:
+        """Labels with a probability of at least one half, or the best class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+
+        Returns
+        -------
+        numpy.ndarray, or a sparse matrix for a model that was trained with one
+        """
+        check_is_fitted(self, "model_")
+        if self.kind_ == "classes":
+            return self.classes_[np.argmax(self._logits(X), axis=1)]
+        if self.kind_ == "labels":
+            return (self._logits(X) >= 0).astype(int)
+        found = self.predict_top_k(X, k=len(self.classes_), threshold=0.5)
+        found.data = np.ones(found.nnz, int)
+        found.sort_indices()
+        return found
+
+    def predict_top_k(
+        self, X: Any, k: int = 5, *, logits: bool = False, propensity: Any = None, weights: Any = None, threshold: float | None = None
+    ) -> Any:
+        """The best labels of each row, without scores of all labels in memory.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+        k : int, default 5
+            How many labels a row gets at most.
+        logits : bool, default False
+            Scores are logits instead of probabilities.
+        propensity : str, Propensities or array-like, optional
+            Divides probabilities: the correction for a model that was trained on observed labels.
+        weights : array-like, optional
+            Multiplies scores, one number for each label.
+        threshold : float, optional
+            Labels with a lower probability are left out.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix of shape (n_rows, n_labels)
+            Scores; in each row the best label comes first.
+        """
+        rows = self._rows(X)
+        if isinstance(propensity, str):
+            propensity = propensities_of_counts(propensity, self.n_rows_, self.label_counts_)
+        ranking = {
+            "k": whole(k, "k", 1),
+            "logits": bool(logits),
+            "propensity": None if propensity is None else as_propensities(propensity, None, None)._arrays(),
+            "weights": optional(array, weights, "weights"),
+            "threshold": optional(number, threshold, "threshold"),
+        }
+        with working(self.threads, self.progress) as how:
+            return to_csr(self.model_.top(rows, ranking, how))
+
+    @property
+    def coef_(self) -> Array:
+        check_is_fitted(self, "model_")
+        return self.model_.weights()
+
+    @property
+    def intercept_(self) -> Array:
+        check_is_fitted(self, "model_")
+        return self.model_.bias
+
+    def save(self, path: Path) -> None:
+        """Write the model into a file that the command line reads too."""
+        check_is_fitted(self, "model_")
+        with working(self.threads, self.progress) as how:
+            self.model_.save(path, how)
