@@ -6,7 +6,7 @@ use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
 use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::propensity::estimators::timelapse::timelapse;
-use unmissed::propensity::rows::{Covariate, Evidence, Place, RowFit};
+use unmissed::propensity::rows::{Covariate, Evidence, Pair, Place, RowFit};
 use unmissed::propensity::{Ratio, models};
 use unmissed::rng::{Purpose, stream, uniform};
 use unmissed::sigmoid::sigmoid;
@@ -178,8 +178,9 @@ fn results_do_not_depend_on_threads_and_files_keep_them() {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for label in 0..LABELS {
         let place = Some(Place { rank: label as usize, difference: 0.3 * f64::from(label) });
-        model.at(label, 3, place, &mut before);
-        read.at(label, 3, place, &mut after);
+        let pair = Pair { label, other_labels: 3, place, given: &[] };
+        model.at(&pair, &mut before);
+        read.at(&pair, &mut after);
         assert!(
             before.len() == 9 && before.iter().zip(&after).all(|(before, after)| (before - after).abs() < 1e-12),
             "label {label}"

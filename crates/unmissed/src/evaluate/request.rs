@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
-use crate::propensity::rows::RowModel;
+use crate::propensity::rows::{Given, RowModel};
 use crate::spec::Spec;
 
 /// The largest k: top lists are held for all rows.
@@ -24,6 +24,7 @@ pub struct Evaluation<'a> {
     pub(super) train: Option<&'a LabelStats>,
     pub(super) propensities: Vec<Propensities>,
     pub(super) row_models: Vec<(String, RowModel)>,
+    pub(super) row_covariates: Vec<(String, Given<'a>)>,
     pub(super) metrics: Option<Vec<Spec>>,
     pub(super) estimators: Option<Vec<Estimator>>,
     pub(super) ks: Vec<usize>,
@@ -67,6 +68,7 @@ impl<'a> Evaluation<'a> {
             train: None,
             propensities: Vec::new(),
             row_models: Vec::new(),
+            row_covariates: Vec::new(),
             metrics: None,
             estimators: None,
             ks: vec![1, 3, 5],
@@ -105,6 +107,13 @@ impl<'a> Evaluation<'a> {
     pub fn row_propensity(mut self, origin: impl Into<String>, model: RowModel) -> Self {
         self.row_models.push((origin.into(), model));
         self
+    }
+
+    /// A given covariate of the test rows that a row model was fitted with, under the same name.
+    pub fn row_covariate(mut self, name: &str, given: Given<'a>) -> Result<Self> {
+        given.check(name, self.truth.rows(), self.truth.cols())?;
+        self.row_covariates.push((name.to_owned(), given));
+        Ok(self)
     }
 
     /// Which metrics, as specs: `precision`, `macro-f:beta=2`, `recall:observed` (with its estimators). All unless given.

@@ -13,7 +13,7 @@ use super::request::{Evaluation, same};
 use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Estimator, Metric, Shape};
-use crate::propensity::rows::{Place, RowModel};
+use crate::propensity::rows::{Given, Level, Pair, Place, RowModel};
 use cells::{Cell, Sums};
 use rayon::prelude::*;
 
@@ -33,7 +33,7 @@ pub(super) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<
         check(evaluation, model)?;
         let cells = chosen(evaluation, model, &mut notes)?;
         for (name, scores) in predictions(evaluation, model, &mut notes)? {
-            let sums = pass(evaluation, model, scores, &cells);
+            let sums = pass(evaluation, model, scores, &cells)?;
             for (at, cell) in cells.iter().enumerate() {
                 let row = |propensity: &str, assumption: &str, measured: Measured| {
                     let (low, high) = measured.ends(evaluation.level);
@@ -148,20 +148,23 @@ fn chosen<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel, notes: &mut Vec<
 }
 
 /// Sums over the rows of the test set.
-fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, cells: &[Cell<'_>]) -> Sums {
+fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, cells: &[Cell<'_>]) -> Result<Sums> {
     let truth = evaluation.truth;
     let deepest = evaluation.ks.iter().copied().max().unwrap_or(1);
     let lanes = model.replicates() + 1;
+    let given = given(evaluation, model)?;
     let of_chunk = |chunk: usize| {
         let mut sums = Sums::new(cells.len(), lanes);
-        let mut p = Vec::with_capacity(lanes);
+        let (mut p, mut values_given) = (Vec::with_capacity(lanes), Vec::new());
         for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(truth.rows()) {
             let labels = truth.row_ids(row);
             let (ids, values) = scores.row(row);
             let mut hits = Vec::new();
             for label in labels {
                 if let Some(place) = Place::find(ids, values, *label).filter(|place| place.rank < deepest) {
-                    model.at(*label, labels.len() - 1, Some(place), &mut p);
+                    values_of(&given, row, *label, &mut values_given);
+                    let pair = Pair { label: *label, other_labels: labels.len() - 1, place: Some(place), given: &values_given };
+                    model.at(&pair, &mut p);
                     hits.push((place.rank, *label, p.iter().map(|p| 1.0 / p).collect::<Vec<f64>>()));
                 }
             }
@@ -174,7 +177,30 @@ fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, ce
     let parts: Vec<Sums> = (0..truth.rows().div_ceil(CHUNK)).into_par_iter().map(of_chunk).collect();
     let mut all = Sums::new(cells.len(), lanes);
     parts.iter().for_each(|part| all.merge(part));
-    all
+    Ok(all)
+}
+
+/// The given covariates of rows and pairs that the model needs, in its order.
+fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e Given<'e>>> {
+    let needed = model.given().iter().filter(|given| given.level != Level::Label);
+    let find = |given: &crate::propensity::rows::GivenName| {
+        let found = evaluation.row_covariates.iter().find(|(name, values)| *name == given.name && values.level() == given.level);
+        found.map(|(_, values)| values).ok_or_else(|| {
+            let (what, hint) = match given.level {
+                Level::Row => ("row", "pass --row-covariates with a column of this name"),
+                _ => ("pair", "pass --pair-covariate NAME=FILE with this name"),
+            };
+            Error::value(format!("the row model needs the covariate '{}' of the test rows", given.name))
+                .expected(format!("a value for each {what}"))
+                .hint(hint)
+        })
+    };
+    needed.map(find).collect()
+}
+
+fn values_of(given: &[&Given<'_>], row: usize, label: u32, out: &mut Vec<f64>) {
+    out.clear();
+    out.extend(given.iter().map(|given| given.value(row, label)));
 }
 
 fn spread(values: &[f64]) -> f64 {

@@ -1,5 +1,6 @@
 //! What propensities may depend on. No covariate contains the answer: labels of the row leave the pair itself out, counts are of relevant pairs.
 
+use super::GivenName;
 use serde::{Deserialize, Serialize};
 
 /// A covariate of a (row, label) pair.
@@ -10,7 +11,7 @@ pub enum Covariate {
     LogCount,
     /// `log(1 + l)`, l the other observed labels of the row.
     OtherLabels,
-    /// The rank of the label among the audited model's predictions, as steps: at most 1, 3, 5, 10, 20, 50.
+    /// The rank of the label among the audited model's predictions, as steps: at most 1, 2, 3, 4, 5, 10, 20, 50.
     Rank,
     /// How far the label's score is below the best of the row; 0 when the label is not predicted. Never the score itself, since
     /// models of different folds have different scales.
@@ -18,7 +19,7 @@ pub enum Covariate {
 }
 
 /// Where the steps of [`Covariate::Rank`] are.
-const STEPS: [usize; 6] = [1, 3, 5, 10, 20, 50];
+const STEPS: [usize; 8] = [1, 2, 3, 4, 5, 10, 20, 50];
 
 /// Where the audited model has a label.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +28,19 @@ pub struct Place {
     pub rank: usize,
     /// Best score of the row minus the label's.
     pub difference: f64,
+}
+
+/// A pair whose propensity is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'v> {
+    /// The label.
+    pub label: u32,
+    /// How many other observed labels the row has.
+    pub other_labels: usize,
+    /// Where the audited model has the label.
+    pub place: Option<Place>,
+    /// Values of given covariates of rows and pairs, in the order of the model's.
+    pub given: &'v [f64],
 }
 
 impl Place {
@@ -78,7 +92,7 @@ impl Covariate {
 }
 
 /// The names of the columns, of which the first is constant.
-pub(super) fn names(covariates: &[Covariate]) -> Vec<String> {
+pub(super) fn names(covariates: &[Covariate], given: &[GivenName]) -> Vec<String> {
     let mut names = vec!["constant".to_owned()];
     for covariate in covariates {
         match covariate {
@@ -86,10 +100,11 @@ pub(super) fn names(covariates: &[Covariate]) -> Vec<String> {
             other => names.push(other.name().to_owned()),
         }
     }
+    names.extend(given.iter().map(|given| given.name.clone()));
     names
 }
 
-/// Appends the columns of a pair. `other_labels` leaves the pair's own label out.
+/// Appends the columns of a pair but for given ones. `other_labels` leaves the pair's own label out.
 pub(super) fn describe(covariates: &[Covariate], count: u64, other_labels: usize, place: Option<Place>, out: &mut Vec<f64>) {
     out.push(1.0);
     for covariate in covariates {

@@ -1,6 +1,8 @@
 //! Matched pairs: those that the evidence shows to be relevant, and whether they were observed.
 
+use super::Given;
 use super::covariates::{Covariate, Place, describe};
+use super::newton::propensity;
 use crate::data::{Csr, Labels};
 
 /// Matched pairs, row after row.
@@ -27,6 +29,7 @@ impl Matched {
         later: &Labels<'_>,
         scores: Option<&Csr<'_, f32>>,
         covariates: &[Covariate],
+        given: &[(String, Given<'_>)],
         counts: &[u64],
     ) -> Matched {
         let mut x = Vec::new();
@@ -43,6 +46,7 @@ impl Matched {
                     Place::find(ids, values, *label)
                 });
                 describe(covariates, counts[*label as usize], seen - own, place, &mut x);
+                x.extend(given.iter().map(|(_, given)| given.value(row, *label)));
                 of_label.push(*label);
                 rows.push(row as u32);
                 ranks.push(place.map_or(usize::MAX, |place| place.rank));
@@ -61,6 +65,12 @@ impl Matched {
 
     pub(super) fn len(&self) -> usize {
         self.observed.len()
+    }
+
+    /// `y - p` and `p (1 - p)` of a pair at a logit.
+    pub(super) fn derivatives(&self, pair: usize, logit: f64) -> (f64, f64) {
+        let p = propensity(logit);
+        (f64::from(u8::from(self.observed[pair])) - p, p * (1.0 - p))
     }
 
     pub(super) fn x(&self, pair: usize) -> &[f64] {

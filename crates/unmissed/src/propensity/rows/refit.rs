@@ -1,0 +1,75 @@
+//! Refits under a bootstrap over rows: one Newton step from the fit, its cross-fitted logits and its balance anew.
+//!
+//! Derivatives at the fit are the same for all refits but for the weights of rows. Sums by fold give the step of the whole and, by
+//! subtraction, those that leave a fold out, so that a refit costs one pass over the pairs and its balance.
+
+use super::arrow::Arrow;
+use super::balance::balance;
+use super::matched::Matched;
+use super::newton::{Parameters, Point};
+use crate::error::{Error, Result};
+use crate::rng::{Purpose, stream};
+use rand_distr::{Distribution, Poisson};
+
+/// What all refits have in common.
+pub(super) struct Refits<'f> {
+    pairs: &'f Matched,
+    point: &'f Point,
+    variance: f64,
+    correction: &'f [f64],
+    /// Fold of each row.
+    fold_of: &'f [u64],
+    folds: usize,
+    /// `y - p` and `p (1 - p)` at the fit.
+    derivatives: Vec<(f64, f64)>,
+}
+
+impl<'f> Refits<'f> {
+    pub(super) fn new(
+        pairs: &'f Matched,
+        (point, variance): (&'f Point, f64),
+        correction: &'f [f64],
+        (fold_of, folds): (&'f [u64], usize),
+    ) -> Refits<'f> {
+        let derivatives = (0..pairs.len()).map(|pair| pairs.derivatives(pair, point.logit(pairs, pair))).collect();
+        Refits { pairs, point, variance, correction, fold_of, folds, derivatives }
+    }
+
+    /// The model refitted with these weights of rows, and whether its balance was found.
+    pub(super) fn run(&self, weights: &[f64]) -> Result<(Parameters, bool)> {
+        let pairs = self.pairs;
+        let mut parts = vec![Arrow::zero(pairs.width, pairs.labels.len()); self.folds];
+        for (pair, (residual, spread)) in self.derivatives.iter().enumerate() {
+            let row = pairs.rows[pair] as usize;
+            if weights[row] != 0.0 {
+                let part = &mut parts[self.fold_of[row] as usize];
+                part.add(pairs.x(pair), pairs.effects[pair] as usize, weights[row] * residual, weights[row] * spread);
+            }
+        }
+        let mut all = Arrow::zero(pairs.width, pairs.labels.len());
+        parts.iter().for_each(|part| all.plus(part));
+        let stepped = |arrow: &Arrow| -> Result<Point> {
+            let step = arrow.step(&self.point.beta, &self.point.effects, self.variance)?;
+            Ok(self.point.moved(&step.beta, &step.effects, 1.0))
+        };
+        let whole = stepped(&all)?;
+        let by_fold = parts.iter().map(|part| stepped(&all.without(part))).collect::<Result<Vec<Point>>>()?;
+        let logit = |pair: usize| {
+            let row = pairs.rows[pair] as usize;
+            if weights[row] == 0.0 { 0.0 } else { by_fold[self.fold_of[row] as usize].logit(pairs, pair) }
+        };
+        let logits: Vec<f64> = (0..pairs.len()).map(logit).collect();
+        let (correction, found) = balance(pairs, weights, &logits, self.correction)?;
+        Ok((whole.parameters(&correction), found))
+    }
+}
+
+/// Poisson(1) weights of rows, one list for each replicate.
+pub(super) fn bootstrap_weights(rows: usize, replicates: usize, seed: u64) -> Result<Vec<Vec<f64>>> {
+    let poisson = Poisson::new(1.0).map_err(|cause| Error::value(format!("cannot draw weights ({cause})")))?;
+    let of_replicate = |replicate: usize| {
+        let mut rng = stream(seed, Purpose::RowRefits, replicate as u64);
+        (0..rows).map(|_| poisson.sample(&mut rng)).collect()
+    };
+    Ok((0..replicates).map(of_replicate).collect())
+}
