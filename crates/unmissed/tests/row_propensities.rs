@@ -28,7 +28,7 @@ fn world(seed: u64, rows: usize) -> World {
         let (ids, values): (Vec<u32>, Vec<f32>) = list.iter().copied().unzip();
         let (mut relevant, mut seen) = (Vec::new(), Vec::new());
         for (label, score) in &list {
-            let place = Place::find(&ids, &values, *label).unwrap();
+            let place = Place::find(&ids, &values, *label, 1.0).unwrap();
             let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
             let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
             let (is_relevant, is_seen) = (uniform(&mut rng) < sigmoid(f64::from(*score)), uniform(&mut rng) < p);
@@ -124,7 +124,7 @@ fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
         // In this world what is missed depends on the score and the place: P(y = 1 | y~ = 0) by Bayes.
         let right = |row: usize, label: u32, _rank: usize| {
             let (ids, values) = data.scores.row(row);
-            let place = Place::find(ids, values, label).unwrap();
+            let place = Place::find(ids, values, label, 1.0).unwrap();
             let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
             let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
             unmissed::evaluate::rows::robust::omega(sigmoid(f64::from(values[label as usize])), p)

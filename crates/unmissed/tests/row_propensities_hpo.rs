@@ -63,10 +63,17 @@ fn neighbours(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
     Csr::from_rows(train.labels().cols() as u64, rows.collect::<Vec<_>>()).unwrap()
 }
 
+/// One-vs-all over the labels with at least ten training rows: a quarter of them, and nearly all that come first anywhere.
 fn one_vs_all(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
-    let model = Trainer::new("logistic").unwrap().fit(train).unwrap();
+    let all = train.labels();
+    let stats = LabelStats::of(all);
+    let kept: Vec<u32> = stats.occurring().iter().copied().filter(|label| stats.count(*label) >= 10).collect();
+    let place = |label: u32| kept.binary_search(&label).ok().map(|place| place as u32);
+    let labels = all.filter_map(kept.len() as u64, |_, label, ()| place(label)).unwrap();
+    let model = Trainer::new("logistic").unwrap().fit(&Dataset::new(train.features().cloned(), labels).unwrap()).unwrap();
     let options = PredictOptions { k: DEPTH, logits: true, ..PredictOptions::default() };
-    model.predict(test.features().unwrap(), &options).unwrap()
+    let scores = model.predict(test.features().unwrap(), &options).unwrap();
+    scores.filter_map(all.cols() as u64, |_, place, _| Some(kept[place as usize])).unwrap()
 }
 
 /// What training gives is kept, so that an interrupted run goes on; remove the folder `tmp/hpo-predictions` of the target folder to
@@ -201,7 +208,7 @@ fn rows_are_nearer_on_ten_splits_of_two_models() {
 #[ignore = "many minutes: trains 60 one-vs-all models"]
 fn rows_are_nearer_on_ten_splits_of_three_models() {
     let rankers: [(&str, Ranker, u64); 3] =
-        [("one-vs-all", one_vs_all, 4), ("neighbours", neighbours, 10), ("popularity", popularity, 10)];
+        [("one-vs-all", one_vs_all, 5), ("neighbours", neighbours, 10), ("popularity", popularity, 10)];
     if let Some(errors) = compare(10, &rankers, 100) {
         check(&errors);
     }

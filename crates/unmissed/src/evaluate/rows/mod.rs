@@ -13,7 +13,7 @@ use super::request::{Evaluation, same};
 use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Estimator, Metric, Shape};
-use crate::propensity::rows::{Given, Level, Pair, Place, RowModel};
+use crate::propensity::rows::{Given, Level, Pair, Place, RowModel, score_unit};
 use cells::{Cell, Sums};
 use rayon::prelude::*;
 
@@ -153,6 +153,7 @@ fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, ce
     let deepest = evaluation.ks.iter().copied().max().unwrap_or(1);
     let lanes = model.replicates() + 1;
     let given = given(evaluation, model)?;
+    let unit = score_unit(scores);
     let of_chunk = |chunk: usize| {
         let mut sums = Sums::new(cells.len(), lanes);
         let (mut p, mut values_given) = (Vec::with_capacity(lanes), Vec::new());
@@ -161,7 +162,7 @@ fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, ce
             let (ids, values) = scores.row(row);
             let mut hits = Vec::new();
             for label in labels {
-                if let Some(place) = Place::find(ids, values, *label).filter(|place| place.rank < deepest) {
+                if let Some(place) = Place::find(ids, values, *label, unit).filter(|place| place.rank < deepest) {
                     values_of(&given, row, *label, &mut values_given);
                     let pair = Pair { label: *label, other_labels: labels.len() - 1, place: Some(place), given: &values_given };
                     model.at(&pair, &mut p);

@@ -1,7 +1,7 @@
 //! [`RowFit`]: what to fit row-dependent propensities to, and how.
 
 use super::arrow::dot;
-use super::balance::balance;
+use super::balance::Balance;
 use super::calibration::{calibration, dependence};
 use super::file::VERSION;
 use super::given::{check_leaks, check_name};
@@ -125,11 +125,13 @@ impl<'a> RowFit<'a> {
         let (point, variance) = maximise_evidence(&pairs, &once)?;
         let fold_of = self.folds_of_rows();
         let mut logits = self.cross_fitted(&pairs, &fold_of, variance, &point)?;
-        let (correction, balanced) = balance(&pairs, &once, &logits, &vec![0.0; pairs.width])?;
+        let balance = Balance::new(&pairs, &covariates);
+        let of_part: Vec<f64> = balance.pairs().iter().map(|pair| logits[*pair]).collect();
+        let (correction, balanced) = balance.find(&once, &of_part, &vec![0.0; pairs.width])?;
         logits.iter_mut().enumerate().for_each(|(pair, logit)| *logit += dot(&correction, pairs.x(pair)));
         let predicted: Vec<f64> = logits.into_iter().map(propensity).collect();
         let weights = bootstrap_weights(rows, self.replicates, self.seed)?;
-        let refits = Refits::new(&pairs, (&point, variance), &correction, (&fold_of, self.folds));
+        let refits = Refits::new(&pairs, (&point, variance), (&balance, &correction), (&fold_of, self.folds));
         let replicates = weights.par_iter().map(|weights| refits.run(weights)).collect::<Result<Vec<_>>>()?;
         let unfinished = replicates.iter().filter(|(_, found)| !found).count();
         let replicates = replicates.into_iter().map(|(parameters, _)| parameters).collect();

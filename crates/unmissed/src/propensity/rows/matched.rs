@@ -1,7 +1,7 @@
 //! Matched pairs: those that the evidence shows to be relevant, and whether they were observed.
 
 use super::Given;
-use super::covariates::{Covariate, Place, describe};
+use super::covariates::{Covariate, Place, describe, score_unit};
 use super::newton::propensity;
 use crate::data::{Csr, Labels};
 
@@ -34,6 +34,7 @@ impl Matched {
     ) -> Matched {
         let mut x = Vec::new();
         let (mut of_label, mut rows, mut ranks, mut observed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let unit = scores.map_or(1.0, score_unit);
         let mut marks = vec![usize::MAX; early.cols()];
         for row in 0..later.rows() {
             early.row_ids(row).iter().for_each(|label| marks[*label as usize] = row);
@@ -43,7 +44,7 @@ impl Matched {
                 let own = usize::from(was);
                 let place = scores.and_then(|scores| {
                     let (ids, values) = scores.row(row);
-                    Place::find(ids, values, *label)
+                    Place::find(ids, values, *label, unit)
                 });
                 describe(covariates, counts[*label as usize], seen - own, place, &mut x);
                 x.extend(given.iter().map(|(_, given)| given.value(row, *label)));

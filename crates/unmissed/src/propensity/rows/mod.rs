@@ -31,7 +31,7 @@ mod rank_hits;
 mod refit;
 
 pub use calibration::{Bin, Calibration};
-pub use covariates::{Covariate, Pair, Place};
+pub use covariates::{Covariate, Pair, Place, score_unit};
 pub use fit::{Evidence, RowFit};
 pub use given::{Given, GivenName, Level};
 pub use given_file::read_columns;

@@ -4,7 +4,7 @@
 //! subtraction, those that leave a fold out, so that a refit costs one pass over the pairs and its balance.
 
 use super::arrow::Arrow;
-use super::balance::balance;
+use super::balance::Balance;
 use super::matched::Matched;
 use super::newton::{Parameters, Point};
 use crate::error::{Error, Result};
@@ -16,6 +16,7 @@ pub(super) struct Refits<'f> {
     pairs: &'f Matched,
     point: &'f Point,
     variance: f64,
+    balance: &'f Balance,
     correction: &'f [f64],
     /// Fold of each row.
     fold_of: &'f [u64],
@@ -28,11 +29,11 @@ impl<'f> Refits<'f> {
     pub(super) fn new(
         pairs: &'f Matched,
         (point, variance): (&'f Point, f64),
-        correction: &'f [f64],
+        (balance, correction): (&'f Balance, &'f [f64]),
         (fold_of, folds): (&'f [u64], usize),
     ) -> Refits<'f> {
         let derivatives = (0..pairs.len()).map(|pair| pairs.derivatives(pair, point.logit(pairs, pair))).collect();
-        Refits { pairs, point, variance, correction, fold_of, folds, derivatives }
+        Refits { pairs, point, variance, balance, correction, fold_of, folds, derivatives }
     }
 
     /// The model refitted with these weights of rows, and whether its balance was found.
@@ -54,12 +55,12 @@ impl<'f> Refits<'f> {
         };
         let whole = stepped(&all)?;
         let by_fold = parts.iter().map(|part| stepped(&all.without(part))).collect::<Result<Vec<Point>>>()?;
-        let logit = |pair: usize| {
-            let row = pairs.rows[pair] as usize;
-            if weights[row] == 0.0 { 0.0 } else { by_fold[self.fold_of[row] as usize].logit(pairs, pair) }
+        let logit = |pair: &usize| {
+            let row = pairs.rows[*pair] as usize;
+            if weights[row] == 0.0 { 0.0 } else { by_fold[self.fold_of[row] as usize].logit(pairs, *pair) }
         };
-        let logits: Vec<f64> = (0..pairs.len()).map(logit).collect();
-        let (correction, found) = balance(pairs, weights, &logits, self.correction)?;
+        let logits: Vec<f64> = self.balance.pairs().iter().map(logit).collect();
+        let (correction, found) = self.balance.find(weights, &logits, self.correction)?;
         Ok((whole.parameters(&correction), found))
     }
 }
