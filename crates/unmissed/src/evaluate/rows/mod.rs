@@ -4,7 +4,10 @@
 //! labels with `y~ / p(i, j)`, and beside them the ratio baseline. [`robust`] has estimates that need some pairs of known status.
 
 mod cells;
+mod known;
 pub mod robust;
+
+pub(super) use known::{LaterRows, known_results};
 
 use super::conventions::EMPTY_ROWS;
 use super::interval::{IntervalKind, Measured, of_mean};
@@ -14,7 +17,7 @@ use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Estimator, Metric, Shape};
 use crate::propensity::rows::{Given, Level, Pair, Place, RowModel, score_unit};
-use cells::{Cell, Sums};
+use cells::{Cell, Part, Sums};
 use rayon::prelude::*;
 
 /// Rows that are summed together: fixed, so that sums do not depend on threads.
@@ -42,7 +45,7 @@ pub(super) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<
                         k: cell.k,
                         estimator: Estimator::Unbiased,
                         propensity: Some(propensity.to_owned()),
-                        group: "all".into(),
+                        group: cell.part.map_or("all", |part| part.name()).into(),
                         model: name.to_owned(),
                         value: measured.value,
                         se: measured.se(),
@@ -68,6 +71,14 @@ pub(super) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<
             model.calibration().bins.len(),
             model.replicates(),
         ));
+        notes.extend(model.unfinished().map(|what| format!("{origin}: {what}")));
+    }
+    if !evaluation.row_models.is_empty() && evaluation.models.len() > 1 {
+        notes
+            .push("differences of models are not computed under propensities that depend on the row: compare the intervals".into());
+    }
+    if !evaluation.row_models.is_empty() && evaluation.groups.is_some() {
+        notes.push("the ratio of later and observed hits is one for all labels: it has no values by group".into());
     }
     Ok((rows, notes))
 }
@@ -132,7 +143,13 @@ fn chosen<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel, notes: &mut Vec<
             Shape::Label(_) => Some("it is computed from counts by label, to which propensities of rows do not apply"),
         };
         match reason {
-            None => cells.extend(evaluation.ks.iter().map(|k| Cell::new(metric, *k, evaluation.weights.as_ref().map(|w| &*w.1)))),
+            None => {
+                let weights = evaluation.weights.as_ref().map(|w| &*w.1);
+                for k in &evaluation.ks {
+                    let parts = evaluation.groups.iter().flat_map(Part::all).map(Some);
+                    cells.extend(std::iter::once(None).chain(parts).map(|part| Cell::new(metric, *k, weights, part)));
+                }
+            }
             Some(reason) if by_name => {
                 return Err(Error::value(format!("'{}' has no estimate under propensities that depend on the row", metric.name()))
                     .expected("sums over labels, such as precision, ndcg or weighted-precision")
@@ -221,7 +238,7 @@ fn weighted(evaluation: &Evaluation<'_>, model: &RowModel, cell: &Cell<'_>, sums
 
 /// The ratio baseline, where hits by rank are known.
 fn by_ratio(evaluation: &Evaluation<'_>, model: &RowModel, cell: &Cell<'_>, sums: &Sums, at: usize) -> Option<Measured> {
-    if cell.product || cell.weights.is_some() {
+    if cell.product || cell.weights.is_some() || cell.part.is_some() {
         return None;
     }
     let ratios = model.hits()?.ratios(&cell.gains)?;
