@@ -10,5 +10,6 @@ mod help;
 mod manners;
 mod predict;
 mod propensity;
+mod rows;
 mod train;
 mod workdir;

@@ -22,7 +22,7 @@ const STEPS: usize = 50;
 /// Below this expected gain of a step, times two, the search is at its end.
 const GAIN: f64 = 1e-8;
 /// Rounds of the search for the variance of label effects.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 200;
 /// The range of the variance of label effects.
 const VARIANCES: (f64, f64) = (1e-4, 10.0);
 

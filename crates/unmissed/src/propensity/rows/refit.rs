@@ -74,3 +74,52 @@ pub(super) fn bootstrap_weights(rows: usize, replicates: usize, seed: u64) -> Re
     };
     Ok((0..replicates).map(of_replicate).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Csr, Labels};
+    use crate::propensity::rows::Covariate;
+    use crate::propensity::rows::newton::{maximise, maximise_evidence};
+    use crate::rng::uniform;
+
+    #[test]
+    fn one_step_is_as_good_as_a_search() {
+        let (mut early, mut later, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..500 {
+            let mut rng = stream(1, Purpose::GenerateRows, row);
+            later.push((0..6u32).collect::<Vec<_>>());
+            early.push((0..6u32).filter(|label| uniform(&mut rng) < 0.9 - 0.1 * f64::from(*label)).collect::<Vec<_>>());
+            scores.push((0..6u32).map(|label| (label, uniform(&mut rng) as f32)).collect::<Vec<_>>());
+        }
+        let labels = |rows| Labels::from_ids(6, rows).unwrap();
+        let scores = Csr::from_rows(6, scores).unwrap();
+        let covariates = [Covariate::LogCount, Covariate::Rank];
+        let pairs = Matched::collect(&labels(early), &labels(later), Some(&scores), &covariates, &[], &[500; 6]);
+        let (point, variance) = maximise_evidence(&pairs, &vec![1.0; 500]).unwrap();
+        let balance = Balance::new(&pairs, &covariates);
+        let fold_of: Vec<u64> = (0..500).map(|row| row % 5).collect();
+        let weights = bootstrap_weights(500, 1, 3).unwrap().remove(0);
+        let none = vec![0.0; pairs.width];
+        let (stepped, found) = Refits::new(&pairs, (&point, variance), (&balance, &none), (&fold_of, 5)).run(&weights).unwrap();
+        assert!(found);
+
+        let searched = maximise(&pairs, &weights, variance, &point).unwrap();
+        let without = |fold: u64| {
+            let rest: Vec<f64> = weights.iter().zip(&fold_of).map(|(w, of)| if *of == fold { 0.0 } else { *w }).collect();
+            maximise(&pairs, &rest, variance, &point).unwrap()
+        };
+        let by_fold: Vec<Point> = (0..5).map(without).collect();
+        let logit = |pair: &usize| by_fold[fold_of[pairs.rows[*pair] as usize] as usize].logit(&pairs, *pair);
+        let logits: Vec<f64> = balance.pairs().iter().map(logit).collect();
+        let searched = searched.parameters(&balance.find(&weights, &logits, &none).unwrap().0);
+        let before = point.parameters(&none);
+        let (mut moved, mut apart) = (0.0f64, 0.0f64);
+        for pair in 0..pairs.len() {
+            let p = |parameters: &Parameters| parameters.propensity(pairs.x(pair), Some(pairs.effects[pair] as usize));
+            moved = moved.max((p(&searched) - p(&before)).abs());
+            apart = apart.max((p(&searched) - p(&stepped)).abs());
+        }
+        assert!(apart < moved / 10.0, "{apart} of {moved}");
+    }
+}
