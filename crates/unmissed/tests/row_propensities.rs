@@ -6,7 +6,7 @@ use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
 use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::propensity::estimators::timelapse::timelapse;
-use unmissed::propensity::rows::{Covariate, Evidence, Place, RowFit};
+use unmissed::propensity::rows::{Covariate, Evidence, Pair, Place, RowFit};
 use unmissed::propensity::{Ratio, models};
 use unmissed::rng::{Purpose, stream, uniform};
 use unmissed::sigmoid::sigmoid;
@@ -28,7 +28,7 @@ fn world(seed: u64, rows: usize) -> World {
         let (ids, values): (Vec<u32>, Vec<f32>) = list.iter().copied().unzip();
         let (mut relevant, mut seen) = (Vec::new(), Vec::new());
         for (label, score) in &list {
-            let place = Place::find(&ids, &values, *label).unwrap();
+            let place = Place::find(&ids, &values, *label, 1.0).unwrap();
             let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
             let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
             let (is_relevant, is_seen) = (uniform(&mut rng) < sigmoid(f64::from(*score)), uniform(&mut rng) < p);
@@ -124,7 +124,7 @@ fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
         // In this world what is missed depends on the score and the place: P(y = 1 | y~ = 0) by Bayes.
         let right = |row: usize, label: u32, _rank: usize| {
             let (ids, values) = data.scores.row(row);
-            let place = Place::find(ids, values, label).unwrap();
+            let place = Place::find(ids, values, label, 1.0).unwrap();
             let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
             let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
             unmissed::evaluate::rows::robust::omega(sigmoid(f64::from(values[label as usize])), p)
@@ -178,8 +178,9 @@ fn results_do_not_depend_on_threads_and_files_keep_them() {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for label in 0..LABELS {
         let place = Some(Place { rank: label as usize, difference: 0.3 * f64::from(label) });
-        model.at(label, 3, place, &mut before);
-        read.at(label, 3, place, &mut after);
+        let pair = Pair { label, other_labels: 3, place, given: &[] };
+        model.at(&pair, &mut before);
+        read.at(&pair, &mut after);
         assert!(
             before.len() == 9 && before.iter().zip(&after).all(|(before, after)| (before - after).abs() < 1e-12),
             "label {label}"

@@ -11,5 +11,6 @@ mod manners;
 mod predict;
 mod propensity;
 mod reproduce;
+mod rows;
 mod train;
 mod workdir;

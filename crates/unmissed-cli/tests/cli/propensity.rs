@@ -144,32 +144,3 @@ fn a_controlled_set_contradicts_wrong_models() {
     assert!((ratio(table[0]) - 1.0).abs() < 0.1, "{text}");
     assert!(ratio(table[1]) > 1.3, "{text}");
 }
-
-/// The out-of-fold predictions of this test rank labels as they come.
-#[test]
-fn propensities_that_depend_on_the_row_are_fitted_and_used() {
-    let dir = Workdir::with_data();
-    let rows = dir.read("train.txt").lines().count() - 1;
-    let row = |row: usize| (0..4).map(|i| format!("{}:{}", (row + 5 * i) % 12, 9 - i)).collect::<Vec<_>>().join(" ") + "\n";
-    dir.write("oof.txt", format!("{rows} 12\n{}", (0..rows).map(row).collect::<String>()).as_bytes());
-    let fit = "propensity fit rows --train train.txt --later train_late.txt --train-predictions p=oof.txt --refits 20 -o rows.json";
-    let json = dir.json(fit);
-    assert_eq!(json["covariates"].as_array().unwrap().len(), 4);
-    assert_eq!(json["calibration"]["bins"].as_array().unwrap().len(), 10);
-    let json = dir.json("evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics precision --k 1");
-    let of = |name: &str| json["rows"].as_array().unwrap().iter().find(|row| row["propensity"] == name).unwrap().clone();
-    let (by_row, ratio) = (of("rows:rows.json"), of("ratio of rows:rows.json"));
-    let observed = json["rows"][0]["value"].as_f64().unwrap();
-    for row in [by_row, ratio] {
-        let value = row["value"].as_f64().unwrap();
-        assert!(value > observed && row["low"].as_f64().unwrap() < value && value < row["high"].as_f64().unwrap(), "{row}");
-    }
-    let refused = dir.run("evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics recall").refused();
-    assert!(refused.contains("no estimate under propensities that depend on the row"), "{refused}");
-    let refused = dir.run("propensity fit rows --train train.txt").refused();
-    assert!(refused.contains("nothing identifies") && refused.contains("--later"), "{refused}");
-    let refused = dir.run("propensity fit rows --train train.txt --later train_late.txt --covariates observed-labels").refused();
-    assert!(refused.contains("cannot be a covariate"), "{refused}");
-    let refused = dir.run("propensity fit power --train train.txt --later train_late.txt").refused();
-    assert!(refused.contains("depend on the row"), "{refused}");
-}

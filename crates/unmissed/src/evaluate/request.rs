@@ -3,14 +3,15 @@
 use super::conventions::Conventions;
 use super::groups::Groups;
 use super::interval::IntervalKind;
-use super::report::EvaluationResult;
+use super::report::{EvaluationResult, Row};
+use super::rows::LaterRows;
 use super::settings::Rate;
 use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
-use crate::propensity::rows::RowModel;
+use crate::propensity::rows::{Given, RowModel};
 use crate::spec::Spec;
 
 /// The largest k: top lists are held for all rows.
@@ -24,6 +25,7 @@ pub struct Evaluation<'a> {
     pub(super) train: Option<&'a LabelStats>,
     pub(super) propensities: Vec<Propensities>,
     pub(super) row_models: Vec<(String, RowModel)>,
+    pub(super) row_covariates: Vec<(String, Given<'a>)>,
     pub(super) metrics: Option<Vec<Spec>>,
     pub(super) estimators: Option<Vec<Estimator>>,
     pub(super) ks: Vec<usize>,
@@ -36,6 +38,7 @@ pub struct Evaluation<'a> {
     pub(super) clip: Option<f64>,
     pub(super) rate: Option<Rate>,
     pub(super) shown: Option<&'a Labels<'a>>,
+    pub(super) later: Option<LaterRows<'a>>,
     pub(super) label_counts: Option<Vec<u32>>,
     pub(super) conventions: Conventions,
     pub(super) shard: (usize, usize),
@@ -67,6 +70,7 @@ impl<'a> Evaluation<'a> {
             train: None,
             propensities: Vec::new(),
             row_models: Vec::new(),
+            row_covariates: Vec::new(),
             metrics: None,
             estimators: None,
             ks: vec![1, 3, 5],
@@ -79,6 +83,7 @@ impl<'a> Evaluation<'a> {
             clip: None,
             rate: None,
             shown: None,
+            later: None,
             label_counts: None,
             conventions: Conventions::default(),
             shard: (0, 1),
@@ -105,6 +110,13 @@ impl<'a> Evaluation<'a> {
     pub fn row_propensity(mut self, origin: impl Into<String>, model: RowModel) -> Self {
         self.row_models.push((origin.into(), model));
         self
+    }
+
+    /// A given covariate of the test rows that a row model was fitted with, under the same name.
+    pub fn row_covariate(mut self, name: &str, given: Given<'a>) -> Result<Self> {
+        given.check(name, self.truth.rows(), self.truth.cols())?;
+        self.row_covariates.push((name.to_owned(), given));
+        Ok(self)
     }
 
     /// Which metrics, as specs: `precision`, `macro-f:beta=2`, `recall:observed` (with its estimators). All unless given.
@@ -210,6 +222,18 @@ impl<'a> Evaluation<'a> {
         Ok(self)
     }
 
+    /// Later labels of the test rows with `has_later`, which happened with probability `rho`: for the doubly robust estimate of
+    /// precision. What is said of other rows is not looked at.
+    pub fn later(mut self, labels: &'a Labels<'a>, has_later: Vec<bool>, rho: Vec<f64>) -> Result<Self> {
+        same("the later labels", "rows", self.truth.rows(), labels.rows())?;
+        same("the later labels", "labels", self.truth.cols(), labels.cols())?;
+        if !has_later.contains(&true) {
+            return Err(Error::value("no row has later labels").expected("some of the test rows"));
+        }
+        self.later = Some(LaterRows { labels, has_later, rho });
+        Ok(self)
+    }
+
     /// How many relevant labels each row has, observed or not: for `recall-known`.
     pub fn label_counts(mut self, counts: Vec<u32>) -> Result<Self> {
         same("the label counts", "rows", self.truth.rows(), counts.len())?;
@@ -254,11 +278,18 @@ impl<'a> Evaluation<'a> {
                 Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
             );
         }
-        let (rows, notes) = super::rows::row_results(self)?;
+        let added = [self.by_row()?, super::rows::known_results(self)?];
         let mut result = self.label_wise_tally()?.finish_watched(self.progress)?;
-        result.rows.extend(rows);
-        result.notes.extend(notes);
+        for (rows, notes) in added {
+            result.rows.extend(rows);
+            result.notes.extend(notes);
+        }
         Ok(result)
+    }
+
+    /// Only what propensities that depend on the row add, and notes about it.
+    pub fn by_row(&self) -> Result<(Vec<Row>, Vec<String>)> {
+        super::rows::row_results(self)
     }
 }
 

@@ -29,7 +29,7 @@ Examples:
   unmissed audit --test test.txt --predictions A=p.txt --predictions B=q.txt --format json")]
 pub(crate) struct Args {
     /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
-    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "truth", "k", "groups",
+    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "truth", "k", "groups",
         "weights", "level", "bootstrap", "name"])]
     demo: bool,
     /// Test labels
@@ -53,6 +53,10 @@ pub(crate) struct Args {
     /// A later snapshot of the training rows, in the same order
     #[arg(long, value_name = "DATA", requires = "train")]
     later: Option<PathBuf>,
+    /// A model's out-of-fold predictions for the training rows, under the name of its test predictions; with --later (or --controlled
+    /// for the same rows) scores are estimated with propensities that depend on the row; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE", requires = "train")]
+    train_predictions: Vec<Model>,
     /// Complete labels of the test rows, shown beside the estimates
     #[arg(long, value_name = "DATA")]
     truth: Option<PathBuf>,
@@ -112,6 +116,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 
 fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     inputs::check_names(&args.predictions)?;
+    inputs::check_names(&args.train_predictions)?;
     let parsed = args.propensity.iter().map(|text| models::parse(text)).collect::<Result<Vec<Parsed>>>()?;
     let Some(test_path) = &args.test else { return Err(Error::value("no test labels").hint("pass --test").into()) };
     let read = |path: &PathBuf| args.reading.dataset(path, app);
@@ -122,6 +127,7 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     let truth = args.truth.as_ref().map(read).transpose()?;
     let scores = args.predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
     let named: Vec<(&str, &Csr<'_, f32>)> = args.predictions.iter().map(|model| model.name.as_str()).zip(&scores).collect();
+    let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
     let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
     let labels = test.labels().cols();
 
@@ -142,6 +148,9 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     }
     if let Some(later) = &later {
         audit = audit.later(later);
+    }
+    for (model, scores) in args.train_predictions.iter().zip(&of_train) {
+        audit = audit.train_predictions(model.name.clone(), scores);
     }
     if let Some(truth) = &truth {
         same_shape(&test, truth).map_err(|error| error.in_file(args.truth.as_deref().unwrap_or(test_path)))?;
@@ -235,6 +244,9 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
     }
     for model in &args.predictions {
         files.push(InputFile::new(format!("predictions of {}", model.name), &model.path)?);
+    }
+    for model in &args.train_predictions {
+        files.push(InputFile::new(format!("training predictions of {}", model.name), &model.path)?);
     }
     Ok(files)
 }

@@ -171,3 +171,22 @@ pub(super) fn label_counts(path: &Path, rows: usize) -> Result<Vec<u32>> {
         None => Ok(counts.into_iter().flatten().collect()),
     }
 }
+
+/// Which rows have later labels, and with which probability a row like it has them.
+pub(super) fn later_rows(path: &Path, rows: usize) -> Result<(Vec<bool>, Vec<f64>)> {
+    let mut has_later = vec![false; rows];
+    // Rows without later labels have a probability too, but nothing depends on it.
+    let mut rho = vec![1.0; rows];
+    for (line, row, cell) in table_file::read_cells_by(path, "row", "probability", rows as u64)? {
+        let value = cell.parse::<f64>().ok().filter(|value| *value > 0.0 && *value <= 1.0);
+        rho[row as usize] = value.ok_or_else(|| {
+            Error::format(format!("the probability of later labels of row {row} is out of range"))
+                .expected("a number in (0, 1]")
+                .found(format!("'{cell}'"))
+                .at(line)
+                .in_file(path)
+        })?;
+        has_later[row as usize] = true;
+    }
+    Ok((has_later, rho))
+}

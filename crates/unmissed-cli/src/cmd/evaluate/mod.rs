@@ -11,7 +11,7 @@ use unmissed::data::{Csr, LabelStats};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Conventions, Evaluation, IntervalKind, Tally};
 use unmissed::metrics::Estimator;
-use unmissed::propensity::rows::RowModel;
+use unmissed::propensity::rows::{Given, RowModel, read_columns};
 use unmissed::propensity::{Propensities, models};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
@@ -40,6 +40,18 @@ pub(crate) struct Args {
     /// (from 'propensity fit rows'); may be repeated
     #[arg(long, value_name = "SPEC")]
     propensity: Vec<String>,
+    /// Covariates of the test rows that 'propensity fit rows' was given for the training rows: a csv 'row,NAME,...'
+    #[arg(long, value_name = "CSV")]
+    row_covariates: Option<PathBuf>,
+    /// A covariate of pairs, as 'propensity fit rows' was given it: a matrix of scores for the test rows; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pair_covariate: Vec<Model>,
+    /// Later labels of some of the test rows: for the doubly robust estimate of precision
+    #[arg(long, value_name = "DATA", requires = "later_rows", conflicts_with_all = ["rate", "tally", "compat"])]
+    later: Option<PathBuf>,
+    /// The rows that have later labels: a csv 'row,probability', with the probability that a row like it has them
+    #[arg(long, value_name = "CSV", requires = "later")]
+    later_rows: Option<PathBuf>,
     /// Metrics, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Vec<String>,
@@ -175,6 +187,20 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let shown = args.shown.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
     if let Some(shown) = &shown {
         evaluation = evaluation.shown(shown.labels())?;
+    }
+    let pairs = args.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
+    for (given, matrix) in args.pair_covariate.iter().zip(&pairs) {
+        evaluation = evaluation.row_covariate(&given.name, Given::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
+    }
+    if let Some(path) = &args.row_covariates {
+        for (name, values) in read_columns(path, "row", truth.rows())? {
+            evaluation = evaluation.row_covariate(&name, Given::Rows(values)).map_err(|error| error.in_file(path))?;
+        }
+    }
+    let later = args.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    if let (Some(later), Some(path)) = (&later, &args.later_rows) {
+        let (has_later, rho) = inputs::later_rows(path, truth.rows())?;
+        evaluation = evaluation.later(later.labels(), has_later, rho)?;
     }
     if let Some((index, of)) = shard {
         evaluation = evaluation.shard(index, of)?;

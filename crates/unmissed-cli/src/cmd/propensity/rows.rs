@@ -6,7 +6,7 @@ use crate::cmd::evaluate::inputs::Model;
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
-use unmissed::propensity::rows::{Covariate, Evidence, RowFit, RowModel};
+use unmissed::propensity::rows::{Covariate, Evidence, Given, Level, RowFit, RowModel, read_columns};
 use unmissed::report::{Column, Document, Table};
 
 /// The name of the model on the command line.
@@ -25,6 +25,15 @@ pub(super) struct RowArgs {
     /// What propensities depend on: log-count, other-labels, rank, score-difference [default: all that the data allow]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) covariates: Vec<String>,
+    /// Covariates of labels: a csv 'label,NAME,...'
+    #[arg(long, value_name = "CSV")]
+    pub(super) label_covariates: Option<PathBuf>,
+    /// Covariates of the training rows: a csv 'row,NAME,...'; an evaluation needs those of its own rows
+    #[arg(long, value_name = "CSV")]
+    pub(super) row_covariates: Option<PathBuf>,
+    /// A covariate of pairs: a matrix of scores for the training rows; an evaluation needs that of its own rows; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pub(super) pair_covariate: Vec<Model>,
     /// How many refits under a bootstrap over rows go into intervals
     #[arg(long, default_value_t = 100, value_name = "B")]
     pub(super) refits: usize,
@@ -33,13 +42,17 @@ pub(super) struct RowArgs {
 impl RowArgs {
     /// Options that would be ignored by the fit of a curve.
     pub(super) fn check_unused(&self) -> unmissed::Result<()> {
-        if self.later.is_none() && self.train_predictions.is_none() && self.covariates.is_empty() {
+        let files = [&self.later, &self.label_covariates, &self.row_covariates];
+        if files.iter().all(|file| file.is_none())
+            && self.train_predictions.is_none()
+            && self.covariates.is_empty()
+            && self.pair_covariate.is_empty()
+        {
             return Ok(());
         }
-        Err(unmissed::Error::value("--later, --train-predictions and --covariates are for propensities that depend on the row")
-            .hint(
-                "'unmissed propensity fit rows' uses them; for one propensity a label see 'unmissed propensity estimate timelapse'",
-            ))
+        Err(unmissed::Error::value("--later, --train-predictions and covariates are for propensities that depend on the row").hint(
+            "'unmissed propensity fit rows' uses them; for one propensity a label see 'unmissed propensity estimate timelapse'",
+        ))
     }
 }
 
@@ -69,6 +82,21 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     if !covariates.is_empty() {
         fit = fit.covariates(&covariates);
     }
+    let labels = train.labels();
+    if let Some(path) = &args.rows.label_covariates {
+        for (name, values) in read_columns(path, "label", labels.cols())? {
+            fit = fit.given(&name, Given::Labels(values)).map_err(|error| error.in_file(path))?;
+        }
+    }
+    if let Some(path) = &args.rows.row_covariates {
+        for (name, values) in read_columns(path, "row", labels.rows())? {
+            fit = fit.given(&name, Given::Rows(values)).map_err(|error| error.in_file(path))?;
+        }
+    }
+    let pairs = args.rows.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
+    for (given, matrix) in args.rows.pair_covariate.iter().zip(&pairs) {
+        fit = fit.given(&given.name, Given::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
+    }
     app.progress().begin("fitting", 0);
     let model = fit.run()?;
     if let Some(path) = &args.output.output {
@@ -93,7 +121,8 @@ fn document(model: &RowModel) -> Outcome<Document> {
     let coefficients_json: Vec<_> =
         model.coefficients().into_iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let data = json!({
-        "evidence": model.evidence(), "covariates": model.covariates(), "rows": rows, "pairs": pairs, "observed": observed,
+        "evidence": model.evidence(), "covariates": model.covariates(), "converged": model.unfinished().is_none(),
+        "rows": rows, "pairs": pairs, "observed": observed,
         "coefficients": coefficients_json, "effect_variance": model.effect_variance(), "calibration": model.calibration(),
     });
     let mut document = Document::new().table(coefficients).table(curve).data(data)?.note(format!(
@@ -105,6 +134,13 @@ fn document(model: &RowModel) -> Outcome<Document> {
     ));
     if !model.uses_scores() {
         document = document.note("without --train-predictions propensities do not know what the audited model ranks first");
+    }
+    for given in model.given().iter().filter(|given| given.level != Level::Label) {
+        let option = if given.level == Level::Row { "--row-covariates" } else { "--pair-covariate" };
+        document = document.note(format!("an evaluation needs '{}' of its own rows: {option}", given.name));
+    }
+    if let Some(what) = model.unfinished() {
+        document = document.note(what);
     }
     if model.uses_observed_labels() {
         document = document

@@ -1,8 +1,27 @@
 //! What is summed over rows: each metric at each k, for the fit and for every refit.
 
+use crate::evaluate::Groups;
 use crate::metrics::{Metric, Shape};
 
-/// A metric at one k.
+/// A group of labels.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'g> {
+    groups: &'g Groups,
+    code: u16,
+}
+
+impl<'g> Part<'g> {
+    /// All groups.
+    pub(super) fn all(groups: &'g Groups) -> impl Iterator<Item = Part<'g>> {
+        (0..groups.names().len()).map(|code| Part { groups, code: code as u16 })
+    }
+
+    pub(super) fn name(&self) -> &'g str {
+        &self.groups.names()[self.code as usize]
+    }
+}
+
+/// A metric at one k, of all labels or of a group.
 pub(super) struct Cell<'w> {
     pub(super) metric: String,
     pub(super) k: usize,
@@ -11,15 +30,20 @@ pub(super) struct Cell<'w> {
     pub(super) weights: Option<&'w [f64]>,
     /// `1 - prod (1 - y)` instead of a sum.
     pub(super) product: bool,
+    pub(super) part: Option<Part<'w>>,
 }
 
 impl<'w> Cell<'w> {
-    pub(super) fn new(metric: &dyn Metric, k: usize, weights: Option<&'w [f64]>) -> Cell<'w> {
+    pub(super) fn new(metric: &dyn Metric, k: usize, weights: Option<&'w [f64]>, part: Option<Part<'w>>) -> Cell<'w> {
         let (gains, weighted, product) = match metric.shape() {
             Shape::Sum(term) => ((0..k).map(|rank| term.discount(rank) / term.scale(k)).collect(), term.weighted(), false),
             _ => (vec![1.0; k], false, true),
         };
-        Cell { metric: metric.name().to_owned(), k, gains, weights: weights.filter(|_| weighted), product }
+        Cell { metric: metric.name().to_owned(), k, gains, weights: weights.filter(|_| weighted), product, part }
+    }
+
+    fn takes(&self, label: u32) -> bool {
+        self.part.is_none_or(|part| part.groups.of(label) == Some(part.code))
     }
 
     fn gain(&self, rank: usize, label: u32) -> f64 {
@@ -64,7 +88,7 @@ impl Sums {
     /// Adds the observed hits of a row, ascending by rank.
     pub(super) fn add_row(&mut self, cells: &[Cell<'_>], hits: &[Hit]) {
         for (at, cell) in cells.iter().enumerate() {
-            let hits = &hits[..hits.partition_point(|hit| hit.0 < cell.k)];
+            let hits: Vec<&Hit> = hits.iter().take_while(|hit| hit.0 < cell.k).filter(|hit| cell.takes(hit.1)).collect();
             let into = &mut self.values[at * self.lanes..(at + 1) * self.lanes];
             if cell.product {
                 let mut value = 0.0;

@@ -4,7 +4,10 @@
 //! labels with `y~ / p(i, j)`, and beside them the ratio baseline. [`robust`] has estimates that need some pairs of known status.
 
 mod cells;
+mod known;
 pub mod robust;
+
+pub(super) use known::{LaterRows, known_results};
 
 use super::conventions::EMPTY_ROWS;
 use super::interval::{IntervalKind, Measured, of_mean};
@@ -13,8 +16,8 @@ use super::request::{Evaluation, same};
 use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Estimator, Metric, Shape};
-use crate::propensity::rows::{Place, RowModel};
-use cells::{Cell, Sums};
+use crate::propensity::rows::{Given, Level, Pair, Place, RowModel, score_unit};
+use cells::{Cell, Part, Sums};
 use rayon::prelude::*;
 
 /// Rows that are summed together: fixed, so that sums do not depend on threads.
@@ -33,7 +36,7 @@ pub(super) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<
         check(evaluation, model)?;
         let cells = chosen(evaluation, model, &mut notes)?;
         for (name, scores) in predictions(evaluation, model, &mut notes)? {
-            let sums = pass(evaluation, model, scores, &cells);
+            let sums = pass(evaluation, model, scores, &cells)?;
             for (at, cell) in cells.iter().enumerate() {
                 let row = |propensity: &str, assumption: &str, measured: Measured| {
                     let (low, high) = measured.ends(evaluation.level);
@@ -42,7 +45,7 @@ pub(super) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<
                         k: cell.k,
                         estimator: Estimator::Unbiased,
                         propensity: Some(propensity.to_owned()),
-                        group: "all".into(),
+                        group: cell.part.map_or("all", |part| part.name()).into(),
                         model: name.to_owned(),
                         value: measured.value,
                         se: measured.se(),
@@ -68,6 +71,14 @@ pub(super) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<
             model.calibration().bins.len(),
             model.replicates(),
         ));
+        notes.extend(model.unfinished().map(|what| format!("{origin}: {what}")));
+    }
+    if !evaluation.row_models.is_empty() && evaluation.models.len() > 1 {
+        notes
+            .push("differences of models are not computed under propensities that depend on the row: compare the intervals".into());
+    }
+    if !evaluation.row_models.is_empty() && evaluation.groups.is_some() {
+        notes.push("the ratio of later and observed hits is one for all labels: it has no values by group".into());
     }
     Ok((rows, notes))
 }
@@ -132,7 +143,13 @@ fn chosen<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel, notes: &mut Vec<
             Shape::Label(_) => Some("it is computed from counts by label, to which propensities of rows do not apply"),
         };
         match reason {
-            None => cells.extend(evaluation.ks.iter().map(|k| Cell::new(metric, *k, evaluation.weights.as_ref().map(|w| &*w.1)))),
+            None => {
+                let weights = evaluation.weights.as_ref().map(|w| &*w.1);
+                for k in &evaluation.ks {
+                    let parts = evaluation.groups.iter().flat_map(Part::all).map(Some);
+                    cells.extend(std::iter::once(None).chain(parts).map(|part| Cell::new(metric, *k, weights, part)));
+                }
+            }
             Some(reason) if by_name => {
                 return Err(Error::value(format!("'{}' has no estimate under propensities that depend on the row", metric.name()))
                     .expected("sums over labels, such as precision, ndcg or weighted-precision")
@@ -148,20 +165,24 @@ fn chosen<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel, notes: &mut Vec<
 }
 
 /// Sums over the rows of the test set.
-fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, cells: &[Cell<'_>]) -> Sums {
+fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, cells: &[Cell<'_>]) -> Result<Sums> {
     let truth = evaluation.truth;
     let deepest = evaluation.ks.iter().copied().max().unwrap_or(1);
     let lanes = model.replicates() + 1;
+    let given = given(evaluation, model)?;
+    let unit = score_unit(scores);
     let of_chunk = |chunk: usize| {
         let mut sums = Sums::new(cells.len(), lanes);
-        let mut p = Vec::with_capacity(lanes);
+        let (mut p, mut values_given) = (Vec::with_capacity(lanes), Vec::new());
         for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(truth.rows()) {
             let labels = truth.row_ids(row);
             let (ids, values) = scores.row(row);
             let mut hits = Vec::new();
             for label in labels {
-                if let Some(place) = Place::find(ids, values, *label).filter(|place| place.rank < deepest) {
-                    model.at(*label, labels.len() - 1, Some(place), &mut p);
+                if let Some(place) = Place::find(ids, values, *label, unit).filter(|place| place.rank < deepest) {
+                    values_of(&given, row, *label, &mut values_given);
+                    let pair = Pair { label: *label, other_labels: labels.len() - 1, place: Some(place), given: &values_given };
+                    model.at(&pair, &mut p);
                     hits.push((place.rank, *label, p.iter().map(|p| 1.0 / p).collect::<Vec<f64>>()));
                 }
             }
@@ -174,7 +195,30 @@ fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, ce
     let parts: Vec<Sums> = (0..truth.rows().div_ceil(CHUNK)).into_par_iter().map(of_chunk).collect();
     let mut all = Sums::new(cells.len(), lanes);
     parts.iter().for_each(|part| all.merge(part));
-    all
+    Ok(all)
+}
+
+/// The given covariates of rows and pairs that the model needs, in its order.
+fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e Given<'e>>> {
+    let needed = model.given().iter().filter(|given| given.level != Level::Label);
+    let find = |given: &crate::propensity::rows::GivenName| {
+        let found = evaluation.row_covariates.iter().find(|(name, values)| *name == given.name && values.level() == given.level);
+        found.map(|(_, values)| values).ok_or_else(|| {
+            let (what, hint) = match given.level {
+                Level::Row => ("row", "pass --row-covariates with a column of this name"),
+                _ => ("pair", "pass --pair-covariate NAME=FILE with this name"),
+            };
+            Error::value(format!("the row model needs the covariate '{}' of the test rows", given.name))
+                .expected(format!("a value for each {what}"))
+                .hint(hint)
+        })
+    };
+    needed.map(find).collect()
+}
+
+fn values_of(given: &[&Given<'_>], row: usize, label: u32, out: &mut Vec<f64>) {
+    out.clear();
+    out.extend(given.iter().map(|given| given.value(row, label)));
 }
 
 fn spread(values: &[f64]) -> f64 {
@@ -194,7 +238,7 @@ fn weighted(evaluation: &Evaluation<'_>, model: &RowModel, cell: &Cell<'_>, sums
 
 /// The ratio baseline, where hits by rank are known.
 fn by_ratio(evaluation: &Evaluation<'_>, model: &RowModel, cell: &Cell<'_>, sums: &Sums, at: usize) -> Option<Measured> {
-    if cell.product || cell.weights.is_some() {
+    if cell.product || cell.weights.is_some() || cell.part.is_some() {
         return None;
     }
     let ratios = model.hits()?.ratios(&cell.gains)?;

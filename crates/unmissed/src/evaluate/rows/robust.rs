@@ -123,24 +123,52 @@ pub fn omega_by_rank(
     seed: u64,
 ) -> Result<impl Fn(usize, u32, usize) -> f64 + use<>> {
     same("the rows with later labels", "rows", scores.rows(), has_later.len())?;
+    let is_known = |row: usize, label: u32| has_later[row] && !observed.row_ids(row).contains(&label);
+    share_by_rank(scores, later, &is_known, k, folds, seed)
+}
+
+/// `mu` by rank, each row's from the shown pairs of the other parts of the rows: what [`of_controlled`] takes when nothing better is
+/// known.
+pub fn mu_by_rank(
+    scores: &Csr<'_, f32>,
+    shown: &Labels<'_>,
+    relevant: &Labels<'_>,
+    k: usize,
+    folds: u64,
+    seed: u64,
+) -> Result<impl Fn(usize, u32, usize) -> f64 + use<>> {
+    same("the shown pairs", "rows", scores.rows(), shown.rows())?;
+    share_by_rank(scores, relevant, &|row, label| shown.row_ids(row).contains(&label), k, folds, seed)
+}
+
+/// The share of relevant labels among the known pairs at each rank, without those of the row's own part.
+fn share_by_rank(
+    scores: &Csr<'_, f32>,
+    relevant: &Labels<'_>,
+    is_known: &dyn Fn(usize, u32) -> bool,
+    k: usize,
+    folds: u64,
+    seed: u64,
+) -> Result<impl Fn(usize, u32, usize) -> f64 + use<>> {
+    same("the labels", "rows", scores.rows(), relevant.rows())?;
     if folds < 2 || k == 0 {
         return Err(Error::value("nothing to cross-fit").expected("at least 2 folds and k of at least 1"));
     }
     let fold_of: Vec<usize> =
         (0..scores.rows()).map(|row| below(&mut stream(seed, Purpose::Folds, row as u64), folds) as usize).collect();
-    // Misses that were not observed, and unobserved slots: by fold and rank.
+    // Relevant and all known pairs, by fold and rank.
     let mut counts = vec![(0.0, 0.0); folds as usize * k];
     for_each_top(scores, k, |row, label, rank| {
-        if has_later[row] && !observed.row_ids(row).contains(&label) {
+        if is_known(row, label) {
             let count = &mut counts[fold_of[row] * k + rank];
-            count.0 += f64::from(u8::from(later.row_ids(row).contains(&label)));
+            count.0 += f64::from(u8::from(relevant.row_ids(row).contains(&label)));
             count.1 += 1.0;
         }
     });
     let share = move |row: usize, _label: u32, rank: usize| {
         let others = (0..folds as usize).filter(|fold| *fold != fold_of[row]).map(|fold| counts[fold * k + rank]);
-        let (missed, all) = others.fold((0.0, 0.0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-        if all > 0.0 { missed / all } else { 0.0 }
+        let (relevant, all) = others.fold((0.0, 0.0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+        if all > 0.0 { relevant / all } else { 0.0 }
     };
     Ok(share)
 }

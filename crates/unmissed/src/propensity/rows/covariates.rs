@@ -1,5 +1,7 @@
 //! What propensities may depend on. No covariate contains the answer: labels of the row leave the pair itself out, counts are of relevant pairs.
 
+use super::GivenName;
+use crate::data::Csr;
 use serde::{Deserialize, Serialize};
 
 /// A covariate of a (row, label) pair.
@@ -10,34 +12,47 @@ pub enum Covariate {
     LogCount,
     /// `log(1 + l)`, l the other observed labels of the row.
     OtherLabels,
-    /// The rank of the label among the audited model's predictions, as steps: at most 1, 3, 5, 10, 20, 50.
+    /// The rank of the label among the audited model's predictions, as steps: at most 1, 2, 3, 4, 5, 10, 20, 50.
     Rank,
-    /// How far the label's score is below the best of the row; 0 when the label is not predicted. Never the score itself, since
+    /// How far the label's score is below the best of the row, in units of [`score_unit`]; 0 when the label is not predicted. Never the score itself, since
     /// models of different folds have different scales.
     ScoreDifference,
 }
 
 /// Where the steps of [`Covariate::Rank`] are.
-const STEPS: [usize; 6] = [1, 3, 5, 10, 20, 50];
+const STEPS: [usize; 8] = [1, 2, 3, 4, 5, 10, 20, 50];
 
 /// Where the audited model has a label.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Rank, from 0.
     pub rank: usize,
-    /// Best score of the row minus the label's.
+    /// Best score of the row minus the label's, in units of [`score_unit`].
     pub difference: f64,
 }
 
+/// A pair whose propensity is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'v> {
+    /// The label.
+    pub label: u32,
+    /// How many other observed labels the row has.
+    pub other_labels: usize,
+    /// Where the audited model has the label.
+    pub place: Option<Place>,
+    /// Values of given covariates of rows and pairs, in the order of the model's.
+    pub given: &'v [f64],
+}
+
 impl Place {
-    /// Looks a label up among the predictions of a row; equal scores go to the smaller label.
-    pub fn find(ids: &[u32], scores: &[f32], label: u32) -> Option<Place> {
+    /// Looks a label up among the predictions of a row; equal scores go to the smaller label. `unit` is the [`score_unit`] of all.
+    pub fn find(ids: &[u32], scores: &[f32], label: u32, unit: f64) -> Option<Place> {
         let at = ids.iter().position(|id| *id == label)?;
         let score = scores[at];
         let before = |(id, other): (&u32, &f32)| *other > score || (*other == score && *id < label);
         let rank = ids.iter().zip(scores).filter(|pair| before(*pair)).count();
         let best = scores.iter().fold(score, |best, other| best.max(*other));
-        Some(Place { rank, difference: f64::from(best) - f64::from(score) })
+        Some(Place { rank, difference: (f64::from(best) - f64::from(score)) / unit })
     }
 }
 
@@ -78,7 +93,7 @@ impl Covariate {
 }
 
 /// The names of the columns, of which the first is constant.
-pub(super) fn names(covariates: &[Covariate]) -> Vec<String> {
+pub(super) fn names(covariates: &[Covariate], given: &[GivenName]) -> Vec<String> {
     let mut names = vec!["constant".to_owned()];
     for covariate in covariates {
         match covariate {
@@ -86,10 +101,35 @@ pub(super) fn names(covariates: &[Covariate]) -> Vec<String> {
             other => names.push(other.name().to_owned()),
         }
     }
+    names.extend(given.iter().map(|given| given.name.clone()));
     names
 }
 
-/// Appends the columns of a pair. `other_labels` leaves the pair's own label out.
+/// Where the steps of the rank stand among the columns, when it is a covariate.
+pub(super) fn rank_columns(covariates: &[Covariate]) -> Option<std::ops::Range<usize>> {
+    let place = covariates.iter().position(|covariate| *covariate == Covariate::Rank)?;
+    // The constant comes first, and other covariates have one column each.
+    Some(place + 1..place + 1 + STEPS.len())
+}
+
+/// The unit of score differences: the mean difference of the best and the fifth score of a row (the last, where there are fewer).
+/// Models of different folds, or trained on more rows, have scores of different size.
+pub fn score_unit(scores: &Csr<'_, f32>) -> f64 {
+    let (mut sum, mut rows) = (0.0, 0.0);
+    let mut sorted = Vec::new();
+    for (_, values) in scores.iter().filter(|(ids, _)| ids.len() > 1) {
+        sorted.clear();
+        sorted.extend_from_slice(values);
+        let fifth = sorted.len().min(5) - 1;
+        let (better, fifth, _) = sorted.select_nth_unstable_by(fifth, |a, b| b.total_cmp(a));
+        let best = better.iter().fold(*fifth, |best, other| best.max(*other));
+        sum += f64::from(best) - f64::from(*fifth);
+        rows += 1.0;
+    }
+    if sum > 0.0 { sum / rows } else { 1.0 }
+}
+
+/// Appends the columns of a pair but for given ones. `other_labels` leaves the pair's own label out.
 pub(super) fn describe(covariates: &[Covariate], count: u64, other_labels: usize, place: Option<Place>, out: &mut Vec<f64>) {
     out.push(1.0);
     for covariate in covariates {
@@ -112,9 +152,13 @@ mod tests {
     #[test]
     fn ranks_and_differences_are_those_within_the_row() {
         let (ids, scores) = ([4, 1, 7], [0.5f32, 2.0, 0.5]);
-        assert_eq!(Place::find(&ids, &scores, 7), Some(Place { rank: 2, difference: 1.5 }));
-        assert_eq!(Place::find(&ids, &scores, 1), Some(Place { rank: 0, difference: 0.0 }));
-        assert_eq!(Place::find(&ids, &scores, 2), None);
+        assert_eq!(Place::find(&ids, &scores, 7, 0.5), Some(Place { rank: 2, difference: 3.0 }));
+        assert_eq!(Place::find(&ids, &scores, 1, 0.5), Some(Place { rank: 0, difference: 0.0 }));
+        assert_eq!(Place::find(&ids, &scores, 2, 0.5), None);
+        let two =
+            Csr::from_rows(8, [vec![(4, 0.5f32), (1, 2.0), (7, 0.5)], vec![(0, 1.0)], (0..7).map(|id| (id, id as f32)).collect()]);
+        // 2 - 0.5 of the first row, nothing of the second, 6 - 2 of the third.
+        assert_eq!(score_unit(&two.unwrap()), 2.75);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use std::path::Path;
 
 /// The version of the file.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 impl RowModel {
     /// Writes the model.
@@ -35,9 +35,10 @@ impl RowModel {
         if self.version != VERSION {
             return Err(Error::format("unknown version of the row model")
                 .expected(VERSION.to_string())
-                .found(self.version.to_string()));
+                .found(self.version.to_string())
+                .hint("fit it again with 'unmissed propensity fit rows'"));
         }
-        let width = super::covariates::names(&self.covariates).len();
+        let width = super::covariates::names(&self.covariates, &self.given).len();
         let mut all = std::iter::once(&self.parameters).chain(&self.replicates);
         let fits = all.all(|parameters| {
             parameters.beta.len() == width
@@ -47,7 +48,11 @@ impl RowModel {
         });
         let ascending = self.labels.windows(2).all(|pair| pair[0] < pair[1]);
         let positive = self.scales.len() == width && self.scales.iter().all(|scale| scale.is_finite() && *scale > 0.0);
-        if fits && ascending && positive {
+        let is_full = |given: &super::GivenName| match given.level {
+            super::Level::Label => given.labels.len() == self.counts.len() && given.labels.iter().all(|value| value.is_finite()),
+            _ => given.labels.is_empty(),
+        };
+        if fits && ascending && positive && self.given.iter().all(is_full) {
             return Ok(());
         }
         Err(Error::format("the row model contradicts itself")

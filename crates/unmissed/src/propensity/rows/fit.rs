@@ -1,14 +1,17 @@
 //! [`RowFit`]: what to fit row-dependent propensities to, and how.
 
+use super::arrow::dot;
+use super::balance::Balance;
 use super::calibration::{calibration, dependence};
 use super::file::VERSION;
+use super::given::{check_leaks, check_name};
 use super::matched::Matched;
-use super::newton::{Point, maximise, maximise_evidence};
-use super::{Covariate, RankHits, RowModel};
+use super::newton::{Point, maximise, maximise_evidence, propensity};
+use super::refit::{Refits, bootstrap_weights};
+use super::{Covariate, Given, GivenName, RankHits, RowModel};
 use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, below, stream};
-use rand_distr::{Distribution, Poisson};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +36,7 @@ pub struct RowFit<'a> {
     evidence: Evidence,
     scores: Option<(String, &'a Csr<'a, f32>)>,
     covariates: Option<Vec<Covariate>>,
+    given: Vec<(String, Given<'a>)>,
     folds: usize,
     replicates: usize,
     seed: u64,
@@ -47,7 +51,17 @@ impl<'a> RowFit<'a> {
                 .found(format!("{} rows and {} labels", known.rows(), known.cols()))
                 .hint("without matching only the ratio of label frequencies is identified, not how it depends on the row"));
         }
-        Ok(RowFit { early, later: known, evidence, scores: None, covariates: None, folds: 5, replicates: 100, seed: 0 })
+        Ok(RowFit {
+            early,
+            later: known,
+            evidence,
+            scores: None,
+            covariates: None,
+            given: Vec::new(),
+            folds: 5,
+            replicates: 100,
+            seed: 0,
+        })
     }
 
     /// The audited model's predictions for the same rows, made without having been trained on them.
@@ -65,6 +79,15 @@ impl<'a> RowFit<'a> {
     pub fn covariates(mut self, covariates: &[Covariate]) -> Self {
         self.covariates = Some(covariates.to_vec());
         self
+    }
+
+    /// Adds a covariate of labels, rows or pairs under a name. One that contains the answer is refused.
+    pub fn given(mut self, name: &str, given: Given<'a>) -> Result<Self> {
+        check_name(name, &self.given)?;
+        given.check(name, self.early.rows(), self.early.cols())?;
+        check_leaks(name, &given, self.early, self.later)?;
+        self.given.push((name.to_owned(), given));
+        Ok(self)
     }
 
     /// In how many parts rows are left out for the reliability curve.
@@ -88,7 +111,8 @@ impl<'a> RowFit<'a> {
         // Not the observed counts: next to an effect of the label, a count that leaves the pair's own row out gives its outcome away,
         // and one that does not contains it. Counts of relevant labels know nothing of what was observed.
         let counts = LabelStats::of(self.later).dense_counts()?;
-        let pairs = Matched::collect(self.early, self.later, self.scores.as_ref().map(|(_, scores)| *scores), &covariates, &counts);
+        let scores = self.scores.as_ref().map(|(_, scores)| *scores);
+        let pairs = Matched::collect(self.early, self.later, scores, &covariates, &self.given, &counts);
         let observed = pairs.observed.iter().filter(|observed| **observed).count();
         if pairs.len() < LEAST_PAIRS || observed == 0 || observed == pairs.len() {
             return Err(Error::value("the matched pairs do not identify propensities")
@@ -97,11 +121,20 @@ impl<'a> RowFit<'a> {
                 .hint("a later snapshot must have labels that the training labels miss"));
         }
         let rows = self.early.rows();
-        let (point, variance) = maximise_evidence(&pairs, &vec![1.0; rows])?;
-        let predicted = self.cross_fitted(&pairs, variance, &point)?;
-        let weights = self.bootstrap_weights(rows)?;
-        let refit = |weights: &Vec<f64>| Ok(maximise(&pairs, weights, variance, &point)?.parameters());
-        let replicates = weights.par_iter().map(refit).collect::<Result<Vec<_>>>()?;
+        let once = vec![1.0; rows];
+        let (point, variance) = maximise_evidence(&pairs, &once)?;
+        let fold_of = self.folds_of_rows();
+        let mut logits = self.cross_fitted(&pairs, &fold_of, variance, &point)?;
+        let balance = Balance::new(&pairs, &covariates);
+        let of_part: Vec<f64> = balance.pairs().iter().map(|pair| logits[*pair]).collect();
+        let (correction, balanced) = balance.find(&once, &of_part, &vec![0.0; pairs.width])?;
+        logits.iter_mut().enumerate().for_each(|(pair, logit)| *logit += dot(&correction, pairs.x(pair)));
+        let predicted: Vec<f64> = logits.into_iter().map(propensity).collect();
+        let weights = bootstrap_weights(rows, self.replicates, self.seed)?;
+        let refits = Refits::new(&pairs, (&point, variance), (&balance, &correction), (&fold_of, self.folds));
+        let replicates = weights.par_iter().map(|weights| refits.run(weights)).collect::<Result<Vec<_>>>()?;
+        let unfinished = replicates.iter().filter(|(_, found)| !found).count();
+        let replicates = replicates.into_iter().map(|(parameters, _)| parameters).collect();
         let mut matched_rows = pairs.rows.clone();
         matched_rows.dedup();
         let with_hits = self.scores.is_some() && self.evidence == Evidence::Later;
@@ -115,7 +148,10 @@ impl<'a> RowFit<'a> {
             scales: pairs.scales.clone(),
             labels: pairs.labels.clone(),
             effect_variance: variance,
-            parameters: point.parameters(),
+            parameters: point.parameters(&correction),
+            converged: point.converged && balanced,
+            unfinished: unfinished as u64,
+            given: self.given.iter().map(|(name, given)| GivenName::of(name, given)).collect(),
             replicates,
             hits: with_hits.then(|| RankHits::count(&pairs, &weights)),
             dependence: dependence(&pairs, &predicted),
@@ -140,32 +176,20 @@ impl<'a> RowFit<'a> {
         Ok(chosen.clone())
     }
 
-    /// The propensity of each pair from a fit that left its row out.
-    fn cross_fitted(&self, pairs: &Matched, variance: f64, start: &Point) -> Result<Vec<f64>> {
-        let fold_of: Vec<u64> = (0..self.early.rows())
-            .map(|row| below(&mut stream(self.seed, Purpose::Folds, row as u64), self.folds as u64))
-            .collect();
+    fn folds_of_rows(&self) -> Vec<u64> {
+        let fold = |row: usize| below(&mut stream(self.seed, Purpose::Folds, row as u64), self.folds as u64);
+        (0..self.early.rows()).map(fold).collect()
+    }
+
+    /// The logit of each pair from a fit that left its row out.
+    fn cross_fitted(&self, pairs: &Matched, fold_of: &[u64], variance: f64, start: &Point) -> Result<Vec<f64>> {
         let fits = (0..self.folds as u64)
             .into_par_iter()
             .map(|fold| {
                 let weights: Vec<f64> = fold_of.iter().map(|of| f64::from(u8::from(*of != fold))).collect();
-                Ok(maximise(pairs, &weights, variance, start)?.parameters())
+                maximise(pairs, &weights, variance, start)
             })
             .collect::<Result<Vec<_>>>()?;
-        let predict = |pair: usize| {
-            let fit = &fits[fold_of[pairs.rows[pair] as usize] as usize];
-            fit.propensity(pairs.x(pair), Some(pairs.effects[pair] as usize))
-        };
-        Ok((0..pairs.len()).map(predict).collect())
-    }
-
-    /// Poisson(1) weights of rows, one list for each replicate.
-    fn bootstrap_weights(&self, rows: usize) -> Result<Vec<Vec<f64>>> {
-        let poisson = Poisson::new(1.0).map_err(|cause| Error::value(format!("cannot draw weights ({cause})")))?;
-        let of_replicate = |replicate: usize| {
-            let mut rng = stream(self.seed, Purpose::RowRefits, replicate as u64);
-            (0..rows).map(|_| poisson.sample(&mut rng)).collect()
-        };
-        Ok((0..self.replicates).map(of_replicate).collect())
+        Ok((0..pairs.len()).map(|pair| fits[fold_of[pairs.rows[pair] as usize] as usize].logit(pairs, pair)).collect())
     }
 }

@@ -1,6 +1,8 @@
 //! Matched pairs: those that the evidence shows to be relevant, and whether they were observed.
 
-use super::covariates::{Covariate, Place, describe};
+use super::Given;
+use super::covariates::{Covariate, Place, describe, score_unit};
+use super::newton::propensity;
 use crate::data::{Csr, Labels};
 
 /// Matched pairs, row after row.
@@ -27,10 +29,12 @@ impl Matched {
         later: &Labels<'_>,
         scores: Option<&Csr<'_, f32>>,
         covariates: &[Covariate],
+        given: &[(String, Given<'_>)],
         counts: &[u64],
     ) -> Matched {
         let mut x = Vec::new();
         let (mut of_label, mut rows, mut ranks, mut observed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let unit = scores.map_or(1.0, score_unit);
         let mut marks = vec![usize::MAX; early.cols()];
         for row in 0..later.rows() {
             early.row_ids(row).iter().for_each(|label| marks[*label as usize] = row);
@@ -40,9 +44,10 @@ impl Matched {
                 let own = usize::from(was);
                 let place = scores.and_then(|scores| {
                     let (ids, values) = scores.row(row);
-                    Place::find(ids, values, *label)
+                    Place::find(ids, values, *label, unit)
                 });
                 describe(covariates, counts[*label as usize], seen - own, place, &mut x);
+                x.extend(given.iter().map(|(_, given)| given.value(row, *label)));
                 of_label.push(*label);
                 rows.push(row as u32);
                 ranks.push(place.map_or(usize::MAX, |place| place.rank));
@@ -61,6 +66,12 @@ impl Matched {
 
     pub(super) fn len(&self) -> usize {
         self.observed.len()
+    }
+
+    /// `y - p` and `p (1 - p)` of a pair at a logit.
+    pub(super) fn derivatives(&self, pair: usize, logit: f64) -> (f64, f64) {
+        let p = propensity(logit);
+        (f64::from(u8::from(self.observed[pair])) - p, p * (1.0 - p))
     }
 
     pub(super) fn x(&self, pair: usize) -> &[f64] {

@@ -3,7 +3,8 @@
 //! One number a label cannot say that a label goes missing less often from rows that are plainly about it. Here the probability that
 //! a relevant label was observed follows from covariates of the label, the row and the pair ([`Covariate`]) and an effect of each
 //! label, shrunken towards 0: `u_j ~ N(0, v)`. Both are fitted by penalised likelihood to matched pairs: pairs that a later snapshot
-//! (or a controlled set of the same rows) shows to be relevant, and whether they were observed. v is chosen by empirical Bayes.
+//! (or a controlled set of the same rows) shows to be relevant, and whether they were observed. v is chosen by empirical Bayes. A last step moves b
+//! until the inverse-propensity estimate is right on the matched rows themselves (`balance.rs`).
 //!
 //! A [`RowModel`] carries what its users need to know: replicates refitted under a bootstrap over rows, a reliability curve of
 //! predictions for rows that were left out ([`Calibration`]), and hits by rank in both snapshots for the ratio baseline
@@ -16,17 +17,24 @@
 //! # Reference
 //! MacKay, "Bayesian interpolation", 1992, for the choice of v.
 
+mod arrow;
+mod balance;
 mod calibration;
 mod covariates;
 mod file;
 mod fit;
+mod given;
+mod given_file;
 mod matched;
 mod newton;
 mod rank_hits;
+mod refit;
 
 pub use calibration::{Bin, Calibration};
-pub use covariates::{Covariate, Place};
+pub use covariates::{Covariate, Pair, Place, score_unit};
 pub use fit::{Evidence, RowFit};
+pub use given::{Given, GivenName, Level};
+pub use given_file::read_columns;
 pub use rank_hits::RankHits;
 
 use newton::Parameters;
@@ -39,6 +47,7 @@ pub struct RowModel {
     evidence: Evidence,
     audited: Option<String>,
     covariates: Vec<Covariate>,
+    given: Vec<GivenName>,
     rows: u64,
     pairs: u64,
     observed: u64,
@@ -51,6 +60,10 @@ pub struct RowModel {
     effect_variance: f64,
     parameters: Parameters,
     replicates: Vec<Parameters>,
+    /// Whether the searches came to their ends.
+    converged: bool,
+    /// Refits whose search did not.
+    unfinished: u64,
     hits: Option<RankHits>,
     dependence: Vec<f64>,
     calibration: Calibration,
@@ -70,6 +83,23 @@ impl RowModel {
     /// What the propensities are functions of, besides the label.
     pub fn covariates(&self) -> &[Covariate] {
         &self.covariates
+    }
+
+    /// Covariates that the user gave. Those of rows and pairs are needed again for the rows of an evaluation.
+    pub fn given(&self) -> &[GivenName] {
+        &self.given
+    }
+
+    /// What to know when a search ended before its optimum; `None` when all came to their ends.
+    pub fn unfinished(&self) -> Option<String> {
+        match (self.converged, self.unfinished) {
+            (true, 0) => None,
+            (true, refits) => Some(format!("{refits} of {} refits did not converge: intervals may be off", self.replicates.len())),
+            (false, refits) => Some(format!(
+                "the fit did not converge ({refits} of {} refits neither): leave covariates out, or give more rows",
+                self.replicates.len()
+            )),
+        }
     }
 
     /// Whether a covariate is made of other observed labels of the row. Sums over labels stay unbiased then, products do not.
@@ -94,7 +124,7 @@ impl RowModel {
 
     /// The names of the columns, with their coefficients on the scale of the covariate itself.
     pub fn coefficients(&self) -> Vec<(String, f64)> {
-        let names = covariates::names(&self.covariates);
+        let names = covariates::names(&self.covariates, &self.given);
         names.into_iter().zip(&self.parameters.beta).zip(&self.scales).map(|((name, beta), scale)| (name, beta / scale)).collect()
     }
 
@@ -125,14 +155,17 @@ impl RowModel {
     }
 
     /// The propensity of an observed pair of a row that was not fitted to, then that of each refit.
-    ///
-    /// `other_labels` is the number of other observed labels of the row, `place` where the audited model has the label.
-    pub fn at(&self, label: u32, other_labels: usize, place: Option<Place>, out: &mut Vec<f64>) {
+    pub fn at(&self, pair: &Pair<'_>, out: &mut Vec<f64>) {
         let mut x = Vec::with_capacity(self.scales.len());
-        let count = self.counts.get(label as usize).copied().unwrap_or(0);
-        covariates::describe(&self.covariates, count, other_labels, place, &mut x);
+        let count = self.counts.get(pair.label as usize).copied().unwrap_or(0);
+        covariates::describe(&self.covariates, count, pair.other_labels, pair.place, &mut x);
+        let mut given = pair.given.iter().copied();
+        x.extend(self.given.iter().map(|column| match column.level {
+            Level::Label => column.labels.get(pair.label as usize).copied().unwrap_or(0.0),
+            Level::Row | Level::Pair => given.next().unwrap_or(0.0),
+        }));
         x.iter_mut().zip(&self.scales).for_each(|(x, scale)| *x /= scale);
-        let effect = self.labels.binary_search(&label).ok();
+        let effect = self.labels.binary_search(&pair.label).ok();
         out.clear();
         for parameters in std::iter::once(&self.parameters).chain(&self.replicates) {
             out.push(parameters.propensity(&x, effect));

@@ -17,6 +17,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
+mod by_row;
 pub mod demo;
 pub mod flips;
 mod lanes;
@@ -28,6 +29,7 @@ mod run;
 mod said;
 mod verdict;
 
+pub use by_row::{RATIO, ROWS, RowReport};
 pub use request::Audit;
 pub use result::{Assumed, AuditResult, DataPart, DirectReport, Kind, PropensityReport, SampleSize};
 pub use verdict::{METRIC, Score, Standing, Verdict};

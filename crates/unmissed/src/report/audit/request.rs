@@ -20,6 +20,7 @@ pub struct Audit<'a> {
     pub(super) known: Vec<Propensities>,
     pub(super) controlled: Option<(&'a Dataset<'a>, Rates)>,
     pub(super) later: Option<&'a Dataset<'a>>,
+    pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
     pub(super) rate: Option<Rate>,
     pub(super) groups: Option<Groups>,
@@ -44,6 +45,7 @@ impl<'a> Audit<'a> {
             known: Vec::new(),
             controlled: None,
             later: None,
+            train_predictions: Vec::new(),
             truth: None,
             rate: None,
             groups: None,
@@ -99,6 +101,14 @@ impl<'a> Audit<'a> {
     #[must_use]
     pub fn later(mut self, later: &'a Dataset<'a>) -> Self {
         self.later = Some(later);
+        self
+    }
+
+    /// A model's out-of-fold predictions for the training rows: with a later snapshot (or a controlled set) of the same rows, scores
+    /// are estimated with propensities that depend on the row.
+    #[must_use]
+    pub fn train_predictions(mut self, model: impl Into<String>, scores: &'a Csr<'a, f32>) -> Self {
+        self.train_predictions.push((model.into(), scores));
         self
     }
 

@@ -1,5 +1,6 @@
 //! What an audit finds, as plain data: pages, tables and files are drawn from it and compute nothing.
 
+use super::by_row::{RowReport, words};
 use super::flips::FlipMap;
 use super::needs::Need;
 use super::provenance::Provenance;
@@ -30,6 +31,9 @@ pub struct AuditResult {
     pub sample: Option<SampleSize>,
     /// The propensity models.
     pub propensities: Vec<PropensityReport>,
+    /// Propensities that depend on the row, by audited model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_row: Vec<RowReport>,
     /// What a controlled set says label by label.
     pub direct: Option<DirectReport>,
     /// Curves that could not be fitted and other things that were left out, in words.
@@ -53,7 +57,8 @@ pub struct AuditResult {
 impl AuditResult {
     /// The short name of a propensity model.
     pub fn short_name<'a>(&'a self, origin: &'a str) -> &'a str {
-        self.propensities.iter().find(|report| report.origin == origin).map_or(origin, |report| &report.name)
+        let report = || self.propensities.iter().find(|report| report.origin == origin).map(|report| report.name.as_str());
+        words(origin).or_else(report).unwrap_or(origin)
     }
 
     /// The names of the predicting models.

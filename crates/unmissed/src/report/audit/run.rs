@@ -1,5 +1,6 @@
 //! The audit itself: from what there is to what it says.
 
+use super::by_row::ROWS;
 use super::flips::FlipMap;
 use super::lanes::{About, Lanes, defaults};
 use super::needs::{self, Need};
@@ -11,6 +12,7 @@ use crate::data::{Csr, DataStats, Dataset, LabelStats, Labels, rank_frequency};
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, EvaluationResult, Groups, HitsByCount, Rate};
 use crate::metrics::Estimator;
+use crate::propensity::rows::RowModel;
 use crate::propensity::{Propensities, Sample};
 
 /// Points of a rank-frequency plot.
@@ -39,10 +41,12 @@ impl Audit<'_> {
         let tests = lanes.lanes.iter().filter(|lane| lane.kind == Kind::Assumed).count().max(1) as f64;
         let propensities = lanes.reports(train, about.as_ref(), 1.0 - (1.0 - LEVEL_OF_CONTRADICTION) / tests)?;
 
+        let by_row = self.fit_by_row()?;
         let all: Vec<Propensities> = lanes.lanes.iter().map(|lane| lane.propensities.clone()).collect();
-        let (evaluation, tallies) = self.evaluate(self.test.labels(), all, self.rate.clone(), stats.as_ref(), true)?;
+        let (evaluation, tallies) =
+            self.evaluate(self.test.labels(), (all, &by_row.models), self.rate.clone(), stats.as_ref(), true)?;
         let truth = match self.truth {
-            Some(truth) => Some(self.evaluate(truth.labels(), Vec::new(), None, stats.as_ref(), false)?.0),
+            Some(truth) => Some(self.evaluate(truth.labels(), (Vec::new(), &[]), None, stats.as_ref(), false)?.0),
             None => None,
         };
         let k = self.ks.first().copied().unwrap_or(1);
@@ -59,7 +63,8 @@ impl Audit<'_> {
             needs: self.needs(&lanes, &evaluation, &propensities, k),
             assumptions: assumptions(&evaluation),
             direct,
-            left_out: lanes.left_out,
+            left_out: lanes.left_out.into_iter().chain(by_row.left_out).collect(),
+            by_row: by_row.reports,
             propensities,
             verdict,
             evaluation,
@@ -85,7 +90,7 @@ impl Audit<'_> {
     fn evaluate(
         &self,
         labels: &Labels<'_>,
-        propensities: Vec<Propensities>,
+        (propensities, by_row): (Vec<Propensities>, &[RowModel]),
         rate: Option<Rate>,
         stats: Option<&LabelStats>,
         is_test: bool,
@@ -120,7 +125,12 @@ impl Audit<'_> {
         }
         let tally = evaluation.tally()?;
         let hits = stats.filter(|_| is_test && plain_rate).map(|stats| tally.by_count(stats)).transpose()?;
-        Ok((tally.finish_watched(self.progress)?, hits))
+        let mut result = tally.finish_watched(self.progress)?;
+        let evaluation = by_row.iter().fold(evaluation, |evaluation, model| evaluation.row_propensity(ROWS, model.clone()));
+        let (rows, notes) = evaluation.by_row()?;
+        result.rows.extend(rows);
+        result.notes.extend(notes);
+        Ok((result, hits))
     }
 
     /// Where the order of the two models that are ahead as observed flips.

@@ -1,5 +1,6 @@
 //! The verdict: who wins under what, and what that is worth. Every sentence is computed from the scores.
 
+use super::by_row::{RATIO, ROWS, words};
 use super::result::{Kind, PropensityReport};
 use crate::evaluate::{EvaluationResult, Row, Severity};
 use crate::metrics::Estimator;
@@ -85,6 +86,9 @@ impl Verdict {
         }
         for lane in seen {
             let mut one = standing(evaluation, k, Some(lane), truth_standing.as_ref());
+            if let Some(words) = words(lane) {
+                one.name = words.into();
+            }
             if let Some(report) = propensities.iter().find(|report| report.origin == lane) {
                 one.name.clone_from(&report.name);
                 one.contradicted = is_contradicted(report);
@@ -119,11 +123,23 @@ impl Verdict {
                     && propensities.iter().any(|p| Some(&p.origin) == s.propensity.as_ref() && p.kind == Kind::Estimated)
             })
             .collect();
-        if let (Some(best), Some(evidence)) = (trusted.last(), evidence) {
+        let said = |standing: &Standing| {
             let scores: Vec<String> =
-                best.scores.iter().filter_map(|s| Some(format!("{} {}", s.model, percent(s.value?)))).collect();
-            self.sentences.push(format!("Estimated from {evidence} ({}): {}.", best.name, scores.join(", ")));
-        }
+                standing.scores.iter().filter_map(|s| Some(format!("{} {}", s.model, percent(s.value?)))).collect();
+            scores.join(", ")
+        };
+        let of = |lane: &str| self.standings.iter().find(|standing| standing.propensity.as_deref() == Some(lane));
+        // What depends on the row is nearer to the truth than one propensity a label.
+        let sentence = match (of(ROWS), trusted.last(), evidence) {
+            (Some(by_row), _, Some(evidence)) => {
+                let ratio =
+                    of(RATIO).map_or(String::new(), |ratio| format!("; by the ratio of later and observed hits: {}", said(ratio)));
+                Some(format!("Estimated from {evidence} with propensities that depend on the row: {}{ratio}.", said(by_row)))
+            }
+            (None, Some(best), Some(evidence)) => Some(format!("Estimated from {evidence} ({}): {}.", best.name, said(best))),
+            _ => None,
+        };
+        self.sentences.extend(sentence);
     }
 
     /// One model: what its score is worth.

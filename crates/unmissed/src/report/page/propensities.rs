@@ -7,6 +7,7 @@ pub(super) struct Propensities {
     pub(super) models: Table,
     pub(super) against: Option<Table>,
     pub(super) bands: Option<Table>,
+    pub(super) by_row: Option<Table>,
     pub(super) notes: Vec<String>,
 }
 
@@ -18,7 +19,13 @@ impl Propensities {
         }
         let notes =
             result.propensities.iter().flat_map(|report| report.notes.iter().map(move |note| format!("{}: {note}", report.name)));
-        Some(Propensities { models: models(result), against: against(result), bands: bands(result), notes: notes.collect() })
+        Some(Propensities {
+            models: models(result),
+            against: against(result),
+            bands: bands(result),
+            by_row: by_row(result),
+            notes: notes.collect(),
+        })
     }
 }
 
@@ -101,6 +108,31 @@ fn against(result: &AuditResult) -> Option<Table> {
         }
     }
     Some(table)
+}
+
+/// The reliability curves of propensities that depend on the row.
+fn by_row(result: &AuditResult) -> Option<Table> {
+    let caption = "Relevant pairs of the evidence in ten parts by the propensity that a fit to other rows gives them, and how many were \
+                   observed, with 95 % intervals over rows. A right model has its predictions within the intervals.";
+    let mut table = Table::new("by-row", "Propensities that depend on the row: do they come true?", caption)
+        .words(["model"])
+        .numbers(["predicted (%)", "observed (%)", "interval", "pairs"])
+        .words(["remarks"]);
+    for report in &result.by_row {
+        for (place, bin) in report.calibration.bins.iter().enumerate() {
+            let outside = bin.predicted < bin.low || bin.predicted > bin.high;
+            let cells = [
+                Cell::text(&*report.model),
+                Cell::percent(Some(bin.predicted)),
+                Cell::percent(Some(bin.observed)),
+                Cell::text(super::parts::interval(bin.low, bin.high)).class("n"),
+                Cell::whole(Some(bin.pairs)),
+                Cell::text(if outside { "outside the interval" } else { "" }),
+            ];
+            table.row(if place == 0 { "new" } else { "" }, cells);
+        }
+    }
+    (!result.by_row.is_empty()).then_some(table)
 }
 
 fn bands(result: &AuditResult) -> Option<Table> {

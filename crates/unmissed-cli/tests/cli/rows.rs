@@ -1,0 +1,160 @@
+//! Propensities that depend on the row, as users meet them.
+
+use crate::workdir::Workdir;
+
+/// The usual data, and predictions for the training rows that rank labels as they come.
+fn with_predictions() -> Workdir {
+    let dir = Workdir::with_data();
+    let rows = dir.read("train.txt").lines().count() - 1;
+    let row = |row: usize| (0..4).map(|i| format!("{}:{}", (row + 5 * i) % 12, 9 - i)).collect::<Vec<_>>().join(" ") + "\n";
+    dir.write("oof.txt", format!("{rows} 12\n{}", (0..rows).map(row).collect::<String>()).as_bytes());
+    dir
+}
+
+/// A csv of numbers for as many rows as a file has.
+fn column(dir: &Workdir, of: &str, header: &str, value: impl Fn(usize) -> String) -> String {
+    let rows = dir.read(of).lines().count() - 1;
+    format!("{header}\n{}", (0..rows).map(|row| format!("{row},{}\n", value(row))).collect::<String>())
+}
+
+/// The labels of a row of a data set.
+fn labels(dir: &Workdir, of: &str, row: usize) -> Vec<usize> {
+    let text = dir.read(of);
+    text.lines().nth(row + 1).unwrap().split(' ').next().unwrap().split(',').filter_map(|label| label.parse().ok()).collect()
+}
+
+const FIT: &str = "propensity fit rows --train train.txt --later train_late.txt --train-predictions p=oof.txt --refits 20";
+
+#[test]
+fn propensities_that_depend_on_the_row_are_fitted_and_used() {
+    let dir = with_predictions();
+    let fit = "propensity fit rows --train train.txt --later train_late.txt --train-predictions p=oof.txt --refits 20 -o rows.json";
+    let json = dir.json(fit);
+    assert_eq!(json["covariates"].as_array().unwrap().len(), 4);
+    assert_eq!(json["calibration"]["bins"].as_array().unwrap().len(), 10);
+    let json = dir.json("evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics precision --k 1");
+    let of = |name: &str| json["rows"].as_array().unwrap().iter().find(|row| row["propensity"] == name).unwrap().clone();
+    let (by_row, ratio) = (of("rows:rows.json"), of("ratio of rows:rows.json"));
+    let observed = json["rows"][0]["value"].as_f64().unwrap();
+    for row in [by_row, ratio] {
+        let value = row["value"].as_f64().unwrap();
+        assert!(value > observed && row["low"].as_f64().unwrap() < value && value < row["high"].as_f64().unwrap(), "{row}");
+    }
+    let refused = dir.run("evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics recall").refused();
+    assert!(refused.contains("no estimate under propensities that depend on the row"), "{refused}");
+    let refused = dir.run("propensity fit rows --train train.txt").refused();
+    assert!(refused.contains("nothing identifies") && refused.contains("--later"), "{refused}");
+    let refused = dir.run("propensity fit rows --train train.txt --later train_late.txt --covariates observed-labels").refused();
+    assert!(refused.contains("cannot be a covariate"), "{refused}");
+    let refused = dir.run("propensity fit power --train train.txt --later train_late.txt").refused();
+    assert!(refused.contains("depend on the row"), "{refused}");
+}
+
+#[test]
+fn given_covariates_are_needed_again_by_name() {
+    let dir = with_predictions();
+    dir.write(
+        "labels.csv",
+        ("label,depth\n".to_owned() + &(0..12).map(|l| format!("{l},{}\n", l % 5)).collect::<String>()).as_bytes(),
+    );
+    dir.write("rows.csv", column(&dir, "train.txt", "row,age", |row| (row % 7).to_string()).as_bytes());
+    dir.write("test_rows.csv", column(&dir, "test.txt", "row,age", |row| (row % 7).to_string()).as_bytes());
+    let given = "--label-covariates labels.csv --row-covariates rows.csv --pair-covariate similar=oof.txt";
+    let json = dir.json(&format!("{FIT} {given} -o rows.json"));
+    let names: Vec<&str> = json["coefficients"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    assert!(["depth", "age", "similar"].iter().all(|name| names.contains(name)), "{names:?}");
+    assert_eq!(json["converged"], true);
+
+    let evaluate = "evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics precision --k 1";
+    let refused = dir.run(evaluate).refused();
+    assert!(refused.contains("needs the covariate 'age' of the test rows") && refused.contains("--row-covariates"), "{refused}");
+    let refused = dir.run(&format!("{evaluate} --row-covariates test_rows.csv")).refused();
+    assert!(refused.contains("needs the covariate 'similar'") && refused.contains("--pair-covariate"), "{refused}");
+    let refused = dir.run(&format!("{evaluate} --row-covariates rows.csv --pair-covariate similar=p.txt")).refused();
+    assert!(refused.contains("rows.csv") && refused.contains("a whole number below 100"), "{refused}");
+    let json = dir.json(&format!("{evaluate} --row-covariates test_rows.csv --pair-covariate similar=p.txt"));
+    assert!(json["rows"].as_array().unwrap().iter().any(|row| row["propensity"] == "rows:rows.json"));
+}
+
+#[test]
+fn covariates_that_contain_the_answer_are_refused() {
+    let dir = with_predictions();
+    let count = |row: usize| labels(&dir, "train.txt", row).len().to_string();
+    dir.write("counts.csv", column(&dir, "train.txt", "row,count", count).as_bytes());
+    let refused = dir.run(&format!("{FIT} --row-covariates counts.csv")).refused();
+    assert!(refused.contains("'count' contains the answer") && refused.contains("other-labels"), "{refused}");
+    let rows = dir.read("train.txt").lines().count() - 1;
+    let observed =
+        |row: usize| labels(&dir, "train.txt", row).iter().map(|l| format!("{l}:1")).collect::<Vec<_>>().join(" ") + "\n";
+    dir.write("observed.txt", format!("{rows} 12\n{}", (0..rows).map(observed).collect::<String>()).as_bytes());
+    let refused = dir.run(&format!("{FIT} --pair-covariate seen=observed.txt")).refused();
+    assert!(refused.contains("'seen' contains the answer"), "{refused}");
+}
+
+#[test]
+fn groups_have_values_and_what_is_not_there_is_said() {
+    let dir = with_predictions();
+    dir.run(&format!("{FIT} -o rows.json")).ok();
+    let json = dir.json(
+        "evaluate --test test.txt --train train.txt --predictions p=p.txt --predictions q=q.txt --propensity rows:rows.json --groups \
+         --metrics precision --k 3",
+    );
+    let rows = json["rows"].as_array().unwrap();
+    let value = |group: &str| {
+        let row = rows.iter().find(|row| row["propensity"] == "rows:rows.json" && row["group"] == group).unwrap();
+        row["value"].as_f64().unwrap()
+    };
+    let sum: f64 = ["head", "torso", "tail"].map(value).iter().sum();
+    assert!((sum - value("all")).abs() < 1e-12, "{sum} {}", value("all"));
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("differences of models are not computed") && notes.contains("no values by group"), "{notes}");
+}
+
+#[test]
+fn audits_estimate_by_row_when_they_can() {
+    let dir = with_predictions();
+    let audit = "audit --train train.txt --test test.txt --predictions p=p.txt --train-predictions p=oof.txt";
+    let refused = dir.run(audit).refused();
+    assert!(refused.contains("nothing identifies") && refused.contains("later snapshot"), "{refused}");
+    let refused = dir.run(&audit.replace("p=oof", "other=oof")).refused();
+    assert!(refused.contains("'other'"), "{refused}");
+    let json = dir.json(&format!("{audit} --later train_late.txt -o page.html"));
+    assert_eq!(json["by_row"][0]["model"], "p");
+    let names: Vec<&str> =
+        json["verdict"]["standings"].as_array().unwrap().iter().map(|standing| standing["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"by row") && names.contains(&"ratio of later and observed"), "{names:?}");
+    assert!(names.contains(&"timelapse, shrunken") || names.iter().any(|name| name.starts_with("timelapse")), "{names:?}");
+    assert!(json["verdict"]["sentences"].to_string().contains("propensities that depend on the row: p "), "{}", json["verdict"]);
+    assert!(dir.read("page.html").contains("do they come true?"));
+}
+
+#[test]
+fn doubly_robust_estimates_say_what_they_assume() {
+    let dir = with_predictions();
+    dir.run("mask test.txt --propensity constant:p=0.7 -o early.txt").ok();
+    dir.write(
+        "known.csv",
+        format!("row,probability\n{}", (0..50).map(|row| format!("{},0.5\n", 2 * row)).collect::<String>()).as_bytes(),
+    );
+    let evaluate = "evaluate --test early.txt --predictions p.txt --metrics precision --k 1";
+    let json = dir.json(&format!("{evaluate} --later test.txt --later-rows known.csv"));
+    let row = |json: &serde_json::Value, name: &str| {
+        json["rows"].as_array().unwrap().iter().find(|row| row["propensity"] == name).unwrap().clone()
+    };
+    let robust = row(&json, "doubly robust (later labels)");
+    assert!(robust["assumption"].as_str().unwrap().contains("right if either"), "{robust}");
+    assert!(robust["value"].as_f64() > json["rows"][0]["value"].as_f64(), "{robust}");
+    assert!(json["notes"].to_string().contains("later labels are the truth"), "{}", json["notes"]);
+    let refused = dir.run(&format!("{evaluate} --later test.txt --later-rows hierarchy.tsv")).refused();
+    assert!(refused.contains("no column 'row'"), "{refused}");
+
+    // Four of twelve labels were shown to each row.
+    let shown =
+        |row: usize| (0..12).filter(|label| (row + label) % 3 == 0).map(|l| format!("{l}:1")).collect::<Vec<_>>().join(" ") + "\n";
+    dir.write("shown.txt", format!("100 12\n{}", (0..100).map(shown).collect::<String>()).as_bytes());
+    let json =
+        dir.json("evaluate --test controlled.txt --shown shown.txt --rate 4/12 --predictions p.txt --metrics precision --k 1");
+    let robust = row(&json, "doubly robust (shown pairs)");
+    assert!(robust["assumption"].as_str().unwrap().contains("unbiased for any guesses"), "{robust}");
+    assert!(robust["se"].as_f64() > Some(0.0), "{robust}");
+}

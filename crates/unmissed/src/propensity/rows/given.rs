@@ -1,0 +1,195 @@
+//! Covariates that users give: by label, by row, or by pair, under a name that the evaluation needs again.
+
+use super::Covariate;
+use crate::data::{Csr, LabelStats, Labels};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// What a given covariate has a value for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Each label.
+    Label,
+    /// Each row.
+    Row,
+    /// Each pair of a row and a label.
+    Pair,
+}
+
+/// The values of a given covariate for some rows.
+#[derive(Clone, Debug)]
+pub enum Given<'a> {
+    /// One for each label.
+    Labels(Vec<f64>),
+    /// One for each row.
+    Rows(Vec<f64>),
+    /// One for each pair; 0 where the matrix has no entry.
+    Pairs(&'a Csr<'a, f32>),
+}
+
+impl Given<'_> {
+    /// What it has values for.
+    pub fn level(&self) -> Level {
+        match self {
+            Given::Labels(_) => Level::Label,
+            Given::Rows(_) => Level::Row,
+            Given::Pairs(_) => Level::Pair,
+        }
+    }
+
+    /// The value of a pair.
+    pub fn value(&self, row: usize, label: u32) -> f64 {
+        match self {
+            Given::Labels(values) => values[label as usize],
+            Given::Rows(values) => values[row],
+            Given::Pairs(matrix) => {
+                let (ids, values) = matrix.row(row);
+                let found =
+                    if matrix.is_sorted() { ids.binary_search(&label).ok() } else { ids.iter().position(|id| *id == label) };
+                found.map_or(0.0, |at| f64::from(values[at]))
+            }
+        }
+    }
+
+    /// Sizes and values must be those of `rows` rows and `labels` labels.
+    pub fn check(&self, name: &str, rows: usize, labels: usize) -> Result<()> {
+        let of_size = |expected: usize, found: usize, unit: &str| {
+            if expected == found {
+                return Ok(());
+            }
+            Err(Error::value(format!("the covariate '{name}' does not fit the labels"))
+                .expected(format!("{expected} {unit}"))
+                .found(found.to_string()))
+        };
+        let finite = |values: &[f64], unit: &str| match values.iter().position(|value| !value.is_finite()) {
+            None => Ok(()),
+            Some(at) => {
+                Err(Error::value(format!("the covariate '{name}' has no number for {unit} {at}")).expected("finite numbers"))
+            }
+        };
+        match self {
+            Given::Labels(values) => of_size(labels, values.len(), "labels").and_then(|()| finite(values, "label")),
+            Given::Rows(values) => of_size(rows, values.len(), "rows").and_then(|()| finite(values, "row")),
+            Given::Pairs(matrix) => of_size(rows, matrix.rows(), "rows").and_then(|()| of_size(labels, matrix.cols(), "labels")),
+        }
+    }
+}
+
+/// What a model keeps of a given covariate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GivenName {
+    /// Its name.
+    pub name: String,
+    /// What it has values for.
+    pub level: Level,
+    /// The values of labels; empty for others, which an evaluation must give for its own rows.
+    pub(super) labels: Vec<f64>,
+}
+
+impl GivenName {
+    pub(super) fn of(name: &str, given: &Given<'_>) -> GivenName {
+        let labels = if let Given::Labels(values) = given { values.clone() } else { Vec::new() };
+        GivenName { name: name.to_owned(), level: given.level(), labels }
+    }
+}
+
+/// Names must differ from each other and from our own.
+pub(super) fn check_name(name: &str, others: &[(String, Given<'_>)]) -> Result<()> {
+    if Covariate::ALL.iter().any(|own| own.name() == name) || name == "constant" {
+        return Err(
+            Error::value(format!("a given covariate cannot be called '{name}'")).hint("that is one of ours: choose another name")
+        );
+    }
+    if others.iter().any(|(other, _)| other == name) {
+        return Err(Error::value(format!("two given covariates are called '{name}'")).hint("give each a name of its own"));
+    }
+    Ok(())
+}
+
+/// Refuses covariates that contain the answer: whether the pair itself was observed.
+pub(super) fn check_leaks(name: &str, given: &Given<'_>, early: &Labels<'_>, later: &Labels<'_>) -> Result<()> {
+    let leaks = match given {
+        Given::Labels(values) => {
+            let counts: Vec<f64> = LabelStats::of(early).dense_counts()?.iter().map(|count| *count as f64).collect();
+            follows_from(values, &counts).then_some("it follows from the observed counts of labels, of which the pair is a part")
+        }
+        Given::Rows(values) => {
+            let counts: Vec<f64> = (0..early.rows()).map(|row| early.row_ids(row).len() as f64).collect();
+            follows_from(values, &counts).then_some(
+                "it follows from the number of observed labels of the row, of which the pair is a part: use other-labels",
+            )
+        }
+        Given::Pairs(_) => separates(given, early, later).then_some("it tells observed pairs from missing ones without fail"),
+    };
+    match leaks {
+        None => Ok(()),
+        Some(why) => Err(Error::value(format!("the covariate '{name}' contains the answer"))
+            .expected("what was known apart from whether the pair was observed")
+            .hint(why)),
+    }
+}
+
+/// Whether the values are a linear function of counts or of their logarithms.
+fn follows_from(values: &[f64], counts: &[f64]) -> bool {
+    let logarithms: Vec<f64> = counts.iter().map(|count| count.ln_1p()).collect();
+    [counts, &logarithms].into_iter().any(|counts| correlation(values, counts).is_some_and(|r| r.abs() > 0.99999))
+}
+
+fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+    let n = a.len() as f64;
+    let (mean_a, mean_b) = (a.iter().sum::<f64>() / n, b.iter().sum::<f64>() / n);
+    let (mut aa, mut bb, mut ab) = (0.0, 0.0, 0.0);
+    for (a, b) in a.iter().zip(b) {
+        aa += (a - mean_a).powi(2);
+        bb += (b - mean_b).powi(2);
+        ab += (a - mean_a) * (b - mean_b);
+    }
+    (aa > 0.0 && bb > 0.0).then(|| ab / (aa * bb).sqrt())
+}
+
+/// Whether all observed pairs lie on one side of all missing ones.
+fn separates(given: &Given<'_>, early: &Labels<'_>, later: &Labels<'_>) -> bool {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut observed, mut missing) = (none, none);
+    for row in 0..later.rows() {
+        for label in later.row_ids(row) {
+            let value = given.value(row, *label);
+            let range = if early.row_ids(row).contains(label) { &mut observed } else { &mut missing };
+            *range = (range.0.min(value), range.1.max(value));
+        }
+    }
+    observed.0 > missing.1 || missing.0 > observed.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_contains_the_answer_is_refused() {
+        let later = Labels::from_ids(3, vec![vec![0, 1], vec![1, 2], vec![0, 1, 2]]).unwrap();
+        let early = Labels::from_ids(3, vec![vec![0], vec![1, 2], vec![1]]).unwrap();
+        let text = |given: Given<'_>| check_leaks("c", &given, &early, &later).err().map(|error| error.to_string());
+        // Observed counts are 1, 2, 1 by label and 1, 2, 1 by row.
+        assert!(text(Given::Labels(vec![3.0, 5.0, 3.0])).unwrap().contains("observed counts of labels"));
+        assert!(text(Given::Rows(vec![2f64.ln(), 3f64.ln(), 2f64.ln()])).unwrap().contains("use other-labels"));
+        assert_eq!(text(Given::Rows(vec![1.0, 2.0, 1.1])), None);
+        let pairs = |rows: Vec<Vec<(u32, f32)>>| Csr::from_rows(3, rows).unwrap();
+        let observed = pairs(vec![vec![(0, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
+        assert!(text(Given::Pairs(&observed)).unwrap().contains("without fail"));
+        let other = pairs(vec![vec![(1, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
+        assert_eq!(text(Given::Pairs(&other)), None);
+        assert_eq!(Given::Pairs(&other).value(1, 2), 3.0);
+        assert_eq!(Given::Pairs(&other).value(1, 0), 0.0);
+    }
+
+    #[test]
+    fn sizes_and_names_are_checked() {
+        let text = |result: Result<()>| result.unwrap_err().to_string();
+        assert!(text(Given::Rows(vec![0.0]).check("age", 2, 3)).contains("the covariate 'age' does not fit"));
+        assert!(text(Given::Labels(vec![0.0, f64::NAN]).check("depth", 2, 2)).contains("label 1"));
+        assert!(text(check_name("rank", &[])).contains("one of ours"));
+        assert!(text(check_name("age", &[("age".to_owned(), Given::Rows(vec![]))])).contains("two given covariates"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Propensities that depend on the row in an audit: one fit for each model whose predictions for the training rows are given.
+
+use super::request::Audit;
+use crate::error::{Error, Result};
+use crate::propensity::rows::{Calibration, Evidence, RowFit, RowModel};
+use serde::Serialize;
+
+/// The name of these propensities among the others of an audit.
+pub const ROWS: &str = "rows";
+/// The name of the baseline beside them.
+pub const RATIO: &str = "ratio of rows";
+
+/// What people call them.
+pub(super) fn words(lane: &str) -> Option<&'static str> {
+    match lane {
+        ROWS => Some("by row"),
+        RATIO => Some("ratio of later and observed"),
+        _ => None,
+    }
+}
+
+/// What was fitted for one model.
+#[derive(Clone, Debug, Serialize)]
+pub struct RowReport {
+    /// The audited model.
+    pub model: String,
+    /// What the propensities are functions of, with coefficients.
+    pub coefficients: Vec<(String, f64)>,
+    /// Pairs that the evidence shows to be relevant.
+    pub pairs: u64,
+    /// How many of them were observed.
+    pub observed: u64,
+    /// How often predictions come true for rows that were left out.
+    pub calibration: Calibration,
+    /// What to know about searches that did not come to their end.
+    pub unfinished: Option<String>,
+}
+
+impl RowReport {
+    fn new(name: &str, model: &RowModel) -> RowReport {
+        let (_, pairs, observed) = model.sizes();
+        RowReport {
+            model: name.to_owned(),
+            coefficients: model.coefficients(),
+            pairs,
+            observed,
+            calibration: model.calibration().clone(),
+            unfinished: model.unfinished(),
+        }
+    }
+}
+
+/// Fitted models, what to report of them, and why some are not there.
+#[derive(Default)]
+pub(super) struct ByRow {
+    pub(super) models: Vec<RowModel>,
+    pub(super) reports: Vec<RowReport>,
+    pub(super) left_out: Vec<String>,
+}
+
+impl Audit<'_> {
+    /// A fit for each model that evidence and predictions allow.
+    pub(super) fn fit_by_row(&self) -> Result<ByRow> {
+        let mut all = ByRow::default();
+        for (name, _) in &self.train_predictions {
+            if self.models.iter().all(|(model, _)| model != name) {
+                let names: Vec<&str> = self.models.iter().map(|(model, _)| model.as_str()).collect();
+                return Err(Error::value(format!("training predictions of '{name}', which has no test predictions"))
+                    .expected(format!("names among {}", names.join(", ")))
+                    .hint("name predictions alike, NAME=FILE, for training and test rows"));
+            }
+        }
+        let known = match (self.later, &self.controlled) {
+            (Some(later), _) => Some((later.labels(), Evidence::Later)),
+            (None, Some((controlled, _))) => Some((controlled.labels(), Evidence::Controlled)),
+            (None, None) => None,
+        };
+        let (Some(train), Some((known, evidence))) = (self.train, known) else {
+            if self.train_predictions.is_empty() {
+                return Ok(all);
+            }
+            return Err(Error::value("nothing identifies propensities that depend on the row")
+                .expected("training labels, and a later snapshot or a controlled set of the same rows")
+                .hint("training predictions are of use only with one of these"));
+        };
+        for (name, scores) in &self.train_predictions {
+            let fitted = RowFit::new(train.labels(), known, evidence)
+                .and_then(|fit| fit.scores(name, scores))
+                .and_then(|fit| fit.replicates(REFITS, self.provenance.seed).run());
+            match fitted {
+                Ok(model) => {
+                    all.reports.push(RowReport::new(name, &model));
+                    all.models.push(model);
+                }
+                Err(error) => all.left_out.push(format!("propensities that depend on the row, of {name}: {error}")),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Refits that go into intervals.
+const REFITS: usize = 100;
