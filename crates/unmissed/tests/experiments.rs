@@ -16,7 +16,11 @@ fn run(name: &str) -> Outcome {
 }
 
 fn must_hold(name: &str) -> Outcome {
-    let outcome = run(name);
+    must_hold_in(name, Size::Tiny)
+}
+
+fn must_hold_in(name: &str, size: Size) -> Outcome {
+    let outcome = find(name).unwrap().run(&context(size)).unwrap();
     let failed: Vec<&Claim> = outcome.failures().collect();
     assert!(failed.is_empty(), "{name}: {failed:#?}");
     assert!(outcome.claims.iter().any(|claim| claim.verdict == Verdict::Holds), "{name} claims nothing");
@@ -80,9 +84,10 @@ fn joint_learning_and_tails_have_a_line_for_each_model() {
     assert_eq!(run("tails").tables[0].rows().len(), 4);
 }
 
+/// Not at the smallest size: with 60 items the usual constants of JPV happen to be as good as fitted curves.
 #[test]
 fn controlled_rows_tell_propensities() {
-    let outcome = must_hold("controlled");
+    let outcome = must_hold_in("controlled", Size::Quick);
     let rows: Vec<usize> = outcome.tables.iter().map(|table| table.rows().len()).collect();
     assert_eq!(rows, [9, 9, 9, 5], "all methods in three tables, five of them with few controlled rows");
 }
