@@ -42,7 +42,7 @@ impl Experiment for Implausible {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "14 s", full: "5 min" }
+        Took { quick: "14 s", full: "4 min" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

@@ -83,6 +83,9 @@ pub(super) fn mismatch(name: &str, artificial: bool, noise: usize, method: usize
     MISMATCH.iter().find(|line| (line.0, line.1, line.2) == (known, noise, method)).map(|line| line.3)
 }
 
+/// First words that other data sets have as their whole name: Mulan's delicious has 983 labels.
+const OTHERS: &[&str] = &["delicious"];
+
 /// The paper's name of a data set that the user calls something like it.
 pub(super) fn known_as(name: &str) -> Option<&'static str> {
     let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
@@ -91,7 +94,8 @@ pub(super) fn known_as(name: &str) -> Option<&'static str> {
     let same = |known: &&str| {
         let full = plain(known);
         // 'Amazon' alone may be one of three: only the full name tells.
-        asked == full || (asked == stem(known) && IMBALANCE.iter().filter(|line| stem(line.name) == asked).count() == 1)
+        let clear = IMBALANCE.iter().filter(|line| stem(line.name) == asked).count() == 1 && !OTHERS.contains(&asked.as_str());
+        asked == full || (asked == stem(known) && clear)
     };
     IMBALANCE.iter().map(|line| line.name).find(same)
 }
@@ -106,6 +110,7 @@ mod tests {
         assert_eq!(known_as("AmazonCat-13K"), Some("AmazonCat-13K"));
         assert_eq!(known_as("wiki10_31k"), Some("Wiki10-31K"));
         assert_eq!(known_as("amazon"), None);
+        assert_eq!((known_as("delicious"), known_as("delicious-200k")), (None, Some("Delicious-200K")));
         assert_eq!(known_as("bibtex"), None);
     }
 }

@@ -55,10 +55,8 @@ pub(super) fn add(context: &Context<'_>, outcome: &mut Outcome) -> Result<()> {
             estimates(context, &survey)?.iter().zip(&tunings).map(one).collect()
         })?);
     }
-    let of = |method: &str, value: &dyn Fn(&Line) -> f64| -> Vec<f64> {
-        surveys.iter().flatten().filter(|line| line.method == method).map(value).collect()
-    };
-    outcome.tables.push(table(&of));
+    let of = |method: &str, value: &dyn Fn(&Line) -> f64| values(&surveys, method, value);
+    outcome.tables.push(table(&surveys));
 
     let error = |method| of(method, &|line| line.error.unwrap_or(f64::NAN));
     not_worse(outcome, "a tenth of the controlled set", [&error("shrunken"), &error("power, fitted"), &error("direct")]);
@@ -91,7 +89,13 @@ fn estimates(context: &Context<'_>, survey: &Source) -> Result<Vec<Estimate>> {
     Ok(METHODS.iter().filter_map(|method| all.iter().find(|estimate| estimate.0 == *method).cloned()).collect())
 }
 
-fn table(of: &dyn Fn(&str, &dyn Fn(&Line) -> f64) -> Vec<f64>) -> Table {
+/// A value of a method, survey by survey.
+fn values(surveys: &[Vec<Line>], method: &str, value: &dyn Fn(&Line) -> f64) -> Vec<f64> {
+    surveys.iter().flatten().filter(|line| line.method == method).map(value).collect()
+}
+
+fn table(surveys: &[Vec<Line>]) -> Table {
+    let of = |method: &str, value: &dyn Fn(&Line) -> f64| values(surveys, method, value);
     let at = |k: u32| [format!("P@{k}"), format!("SE @{k}")];
     let columns = [1, 3, 5].into_iter().flat_map(at).map(|name| Column::new(name).fixed(2));
     let columns = [Column::new("propensities"), Column::new("error of log 1/p").significant(4)].into_iter().chain(columns);
