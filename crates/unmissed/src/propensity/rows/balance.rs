@@ -2,7 +2,7 @@
 //!
 //! A likelihood makes `sum x (y - p)` vanish. What an evaluation needs is that `sum x (y/p - 1)` does: then the inverse-propensity
 //! estimate of how many relevant labels the audited model has among its first k is what the evidence says, for each k at which the
-//! rank has a step (without ranks: of how many relevant labels there are). The correction c of these columns solves
+//! rank has a step and enough pairs were observed (without ranks: of how many relevant labels there are). The correction c of these columns solves
 //! `sum w x (y/p - 1) = c` with `p = sigmoid(z + c'x)`, where the right-hand side comes from the penalty `|c|^2 / 2` (none for the
 //! constant column): the minimum of the convex `sum w [y exp(-z - c'x) + (1 - y) c'x] + |c|^2 / 2`. The logits z come from fits that
 //! left the pair's row out, since a label's effect knows the outcomes that it was fitted to.
@@ -16,6 +16,8 @@ use super::matched::Matched;
 use crate::error::Result;
 
 const STEPS: usize = 50;
+/// Observed pairs that a correction of its own takes.
+const LEAST_OBSERVED: usize = 30;
 
 /// The pairs and columns that are balanced.
 pub(super) struct Balance {
@@ -27,12 +29,28 @@ pub(super) struct Balance {
     observed: Vec<bool>,
 }
 
+/// The steps of the rank between which enough pairs were observed, or else the constant: from a few pairs, of which perhaps none was
+/// observed, nothing follows.
+fn columns(pairs: &Matched, covariates: &[Covariate]) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    let mut before = 0;
+    for column in rank_columns(covariates).into_iter().flatten() {
+        let is_observed = |pair: &usize| pairs.observed[*pair] && pairs.x(*pair)[column] != 0.0;
+        let observed = (0..pairs.len()).filter(is_observed).count();
+        if observed >= before + LEAST_OBSERVED {
+            before = observed;
+            chosen.push(column);
+        }
+    }
+    if chosen.is_empty() { vec![0] } else { chosen }
+}
+
 /// A correction of all columns, and whether the search for it came to its end.
 pub(super) type Correction = (Vec<f64>, bool);
 
 impl Balance {
     pub(super) fn new(pairs: &Matched, covariates: &[Covariate]) -> Balance {
-        let columns = rank_columns(covariates).map_or_else(|| vec![0], Iterator::collect);
+        let columns = columns(pairs, covariates);
         let is_part = |pair: &usize| columns.iter().any(|column| pairs.x(*pair)[*column] != 0.0);
         let part: Vec<usize> = (0..pairs.len()).filter(is_part).collect();
         let x = part.iter().flat_map(|pair| columns.iter().map(|column| pairs.x(*pair)[*column])).collect();
@@ -161,11 +179,29 @@ mod tests {
         let logits = vec![0.3; balance.pairs().len()];
         let (correction, found) = balance.find(&vec![1.0; 200], &logits, &vec![0.0; pairs.width]).unwrap();
         assert!(found && correction[0] == 0.0, "{correction:?}");
+        assert_eq!(balance.columns, [1, 2]);
         for (rank, observed) in [(0, 150.0), (1, 50.0)] {
             let pair = pairs.ranks.iter().position(|at| *at == rank).unwrap();
             let sum = observed / propensity(0.3 + dot(&correction, pairs.x(pair)));
             // But for the penalty.
             assert!((sum - 200.0).abs() < 4.0, "rank {rank}: {sum}");
         }
+    }
+
+    #[test]
+    fn nothing_follows_from_a_few_pairs() {
+        // The first label is never observed and ranked first in 20 rows only; the second is observed in 100 of 200.
+        let later = Labels::from_ids(2, (0..200u32).map(|row| if row < 20 { vec![0, 1] } else { vec![1] })).unwrap();
+        let early = Labels::from_ids(2, (0..200u32).map(|row| if row % 2 == 0 { vec![1] } else { vec![] })).unwrap();
+        let scores =
+            Csr::from_rows(2, (0..200u32).map(|row| if row < 20 { [(0, 2.0f32), (1, 1.0)] } else { [(0, -1.0), (1, -2.0)] }));
+        let pairs = Matched::collect(&early, &later, Some(&scores.unwrap()), &[Covariate::Rank], &[], &[20, 200]);
+        let balance = Balance::new(&pairs, &[Covariate::Rank]);
+        assert_eq!(balance.columns, [2]);
+        let (correction, found) =
+            balance.find(&vec![1.0; 200], &vec![0.0; balance.pairs().len()], &vec![0.0; pairs.width]).unwrap();
+        assert!(found);
+        let never = pairs.ranks.iter().position(|rank| *rank == 0).unwrap();
+        assert!(propensity(dot(&correction, pairs.x(never))) > 0.3, "{correction:?}");
     }
 }

@@ -95,8 +95,9 @@ impl RowModel {
         match (self.converged, self.unfinished) {
             (true, 0) => None,
             (true, refits) => Some(format!("{refits} of {} refits did not converge: intervals may be off", self.replicates.len())),
+            (false, 0) => Some("the fit did not converge: leave covariates out, or give more rows".to_owned()),
             (false, refits) => Some(format!(
-                "the fit did not converge ({refits} of {} refits neither): leave covariates out, or give more rows",
+                "the fit did not converge, nor did {refits} of {} refits: leave covariates out, or give more rows",
                 self.replicates.len()
             )),
         }
