@@ -24,6 +24,7 @@ pub(crate) struct AuditRequest<'py> {
     known: Vec<Given<'py>>,
     controlled: Option<Sparse<'py>>,
     later: Option<Sparse<'py>>,
+    train_predictions: Vec<(String, Sparse<'py>)>,
     truth: Option<Sparse<'py>>,
     rate: Option<Shown<'py>>,
     groups: Option<Grouping>,
@@ -46,6 +47,11 @@ pub(crate) fn audit(
     let test = test.slices()?;
     let predictions =
         predictions.iter().map(|(name, scores)| Ok((name.as_str(), scores.slices()?))).collect::<PyResult<Vec<_>>>()?;
+    let of_train = request
+        .train_predictions
+        .iter()
+        .map(|(name, scores)| Ok((name.as_str(), scores.slices()?)))
+        .collect::<PyResult<Vec<_>>>()?;
     let (train, controlled) = (slices(&request.train)?, slices(&request.controlled)?);
     let (later, truth) = (slices(&request.later)?, slices(&request.truth)?);
     let parsed = request.models.as_ref().map(|texts| texts.iter().map(|text| models::parse(text)).collect::<Result<Vec<Parsed>>>());
@@ -59,6 +65,7 @@ pub(crate) fn audit(
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
         let scores = predictions.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let named: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
+        let of_train = of_train.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
         let mut audit = Audit::new(&test, &named)?.name(name.clone()).ks(ks).level(*level).seed(*seed).bootstrap(*bootstrap);
         audit = known.into_iter().fold(audit.progress(watch), Audit::known);
@@ -70,6 +77,9 @@ pub(crate) fn audit(
         }
         if let Some(later) = &later {
             audit = audit.later(later);
+        }
+        for (name, scores) in &of_train {
+            audit = audit.train_predictions(*name, scores);
         }
         if let Some(truth) = &truth {
             audit = audit.truth(truth);

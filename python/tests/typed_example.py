@@ -20,5 +20,7 @@ codes: list[str] = [finding.code for finding in report.findings]
 best: um.Row = max(report.rows, key=lambda row: row.value or 0.0)
 p = um.propensities(train, "jpv")
 assert_type(p, um.Propensities)
+by_row = um.fit_row_propensity([[0], [1]] * 20, later=[[0], [0, 1]] * 20, refits=5)
+assert_type(by_row, um.RowPropensity)
 data: um.datasets.Generated = um.datasets.balls(train_rows=10, test_rows=10)
 old = um.compat.napkinxc.precision_at_k(truth, ranked, k=2)

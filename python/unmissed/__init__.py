@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from ._report import Finding as Finding
     from ._report import Report as Report
     from ._report import Row as Row
+    from ._row_propensity import RowPropensity as RowPropensity
+    from ._row_propensity import fit_row_propensity as fit_row_propensity
     from ._scorer import scorer as scorer
 
 #: Where names live.
@@ -55,6 +57,7 @@ _HOME = {
     "_models": ["OneVsRest"],
     "_propensity": ["Propensities", "propensities"],
     "_report": ["Comparison", "Finding", "Report", "Row"],
+    "_row_propensity": ["RowPropensity", "fit_row_propensity"],
     "_scorer": ["scorer"],
     "compat": [],
     "datasets": [],

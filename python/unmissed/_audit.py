@@ -76,6 +76,7 @@ def audit(
     controlled: Any = None,
     rate: Any = None,
     later: Any = None,
+    train_predictions: Any = None,
     truth: Any = None,
     k: int | Sequence[int] = (1, 3, 5),
     groups: Any = None,
@@ -109,6 +110,9 @@ def audit(
         The rate at which labels of the controlled set (without one: of the test rows) were shown, as in ``"16/300"``.
     later : labels, optional
         A later snapshot of the training rows, in the same order.
+    train_predictions : predictions of shape (n_training_rows, n_labels), or dict of them by name, optional
+        The models' out-of-fold predictions for the training rows, under the same names as `y_pred`: with a later snapshot (or a
+        controlled set) of the same rows, scores are estimated with propensities that depend on the row.
     truth : labels, optional
         Complete labels of the test rows, shown beside the estimates.
     k : int or sequence of int, default (1, 3, 5)
@@ -164,6 +168,10 @@ def audit(
         "known": [one._arrays() for one in known],
         "controlled": part(controlled, "controlled"),
         "later": part(later, "later"),
+        "train_predictions": [
+            (one, _inputs.scores(value, f"train_predictions[{one!r}]", columns))
+            for one, value in ([] if train_predictions is None else _models(train_predictions))
+        ],
         "truth": part(truth, "truth"),
         "rate": _rate(rate, columns),
         "groups": _groups(groups),

@@ -12,6 +12,7 @@ from . import _core, _inputs
 from ._checks import array, number, optional, text, texts, whole
 from ._propensity import Propensities, as_propensities
 from ._report import Report
+from ._row_propensity import RowPropensity, add_rows
 from ._work import working
 
 
@@ -76,6 +77,8 @@ def evaluate(
     shown: Any = None,
     label_counts: Any = None,
     conventions: str | None = None,
+    row_covariates: Mapping[str, Any] | None = None,
+    pair_covariates: Mapping[str, Any] | None = None,
     level: float = 0.95,
     interval: str = "population",
     bootstrap: int = 200,
@@ -97,8 +100,9 @@ def evaluate(
         (or of ``(label, score)`` pairs) for each row. Scores are compared in single precision; ties go to the smaller label.
     train : labels, optional
         Training labels: what propensity models, groups and weights are functions of.
-    propensity : str, Propensities, array-like, or list of these, optional
-        Propensity models: ``"jpv"``, ``"jpv:a=0.5,b=0.4"``, ``"power"``, ``"table:FILE"``, or values for each label.
+    propensity : str, Propensities, RowPropensity, array-like, or list of these, optional
+        Propensity models: ``"jpv"``, ``"jpv:a=0.5,b=0.4"``, ``"power"``, ``"table:FILE"``, values for each label, or what
+        `fit_row_propensity` gives (for sums over labels, with the ratio of later and observed hits beside it).
     metrics : list of str, optional
         Which metrics, all by default: ``"precision"``, ``"recall:observed"``, ``"macro-f:beta=2"``, ...
     estimators : list of str, optional
@@ -120,6 +124,8 @@ def evaluate(
         How many relevant labels each row has, observed or not, for ``"recall-known"``.
     conventions : str, optional
         Other conventions than ours, as in ``"empty-rows=skip"``; the command line's ``--convention``.
+    row_covariates, pair_covariates : dict, optional
+        Covariates of the rows of `y_true` that `fit_row_propensity` was given for the training rows, by name.
     level : float, default 0.95
         Level of intervals.
     interval : {"population", "mask"}, default "population"
@@ -160,8 +166,10 @@ def evaluate(
     truth = _inputs.labels(y_true, "y_true", columns)
     models = [(name, _inputs.scores(one, "y_pred" if len(named) == 1 else f"y_pred[{name!r}]", columns)) for name, one in named]
     training = None if train is None else _inputs.labels(train, "train", columns)
-    asked = [as_propensities(one, train, columns, threads) for one in _several(propensity)]
-    origins = [one.origin for one in asked]
+    given = _several(propensity)
+    fitted = [one for one in given if isinstance(one, RowPropensity)]
+    asked = [as_propensities(one, train, columns, threads) for one in given if not isinstance(one, RowPropensity)]
+    origins = [*(one.origin for one in asked), *(one.origin for one in fitted)]
     twice = next((origin for origin in origins if origins.count(origin) > 1), None)
     if twice is not None:
         raise ValueError(f"two propensity models are called '{twice}': give each a name with um.Propensities(values, origin=...)")
@@ -184,7 +192,8 @@ def evaluate(
         "conventions": optional(text, conventions, "conventions"),
     }
     with working(threads, progress) as how:
-        return Report(json.loads(_core.evaluate(truth, models, request, how)))
+        result = json.loads(_core.evaluate(truth, models, request, how))
+        return Report(add_rows(result, truth, models, fitted, request, (row_covariates, pair_covariates), how))
 
 
 def _number_of_labels(given: int | None, labels: list[Any], predictions: list[Any]) -> int:

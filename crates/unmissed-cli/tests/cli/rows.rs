@@ -149,8 +149,9 @@ fn doubly_robust_estimates_say_what_they_assume() {
     assert!(refused.contains("no column 'row'"), "{refused}");
 
     // Four of twelve labels were shown to each row.
-    let shown =
-        |row: usize| (0..12).filter(|label| (row + label) % 3 == 0).map(|l| format!("{l}:1")).collect::<Vec<_>>().join(" ") + "\n";
+    let shown = |row: usize| {
+        (0..12).filter(|label| (row + label).is_multiple_of(3)).map(|l| format!("{l}:1")).collect::<Vec<_>>().join(" ") + "\n"
+    };
     dir.write("shown.txt", format!("100 12\n{}", (0..100).map(shown).collect::<String>()).as_bytes());
     let json =
         dir.json("evaluate --test controlled.txt --shown shown.txt --rate 4/12 --predictions p.txt --metrics precision --k 1");

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Show(show::Args),
-    Fit(fit::Args),
+    Fit(Box<fit::Args>),
     Estimate(estimate::Args),
 }
 

@@ -1,0 +1,184 @@
+"""Propensities that depend on the row: how likely a relevant label of this row is to be observed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core, _inputs
+from ._data import Path
+from ._work import working
+
+
+class RowPropensity:
+    """Propensities that depend on the row, as `fit_row_propensity` gives them; `evaluate` takes them beside others.
+
+    Attributes
+    ----------
+    coefficients : dict of str to float
+        Log odds by covariate.
+    reliability : list of dict
+        Pairs in ten parts by the propensity that a fit to other rows gives them: ``predicted``, ``observed``, and the 95 % interval
+        ``low`` to ``high`` of the latter.
+    pairs, observed : int
+        How many relevant pairs the evidence has, and how many of them were observed.
+    audited : str or None
+        The model whose ranks are among the covariates.
+    notes : list of str
+        What to know before using them.
+    origin : str
+        The name that reports show.
+    """
+
+    def __init__(self, native: _core.Rows, origin: str = "rows") -> None:
+        self._native, self.origin = native, origin
+        about = json.loads(native.about())
+        self.coefficients: dict[str, float] = dict(about["coefficients"])
+        self.reliability: list[dict[str, Any]] = about["calibration"]["bins"]
+        self.pairs: int = about["pairs"]
+        self.observed: int = about["observed"]
+        self.audited: str | None = about["audited"]
+        self.notes: list[str] = [] if about["unfinished"] is None else [about["unfinished"]]
+
+    @classmethod
+    def read(cls, path: Path, origin: str = "rows") -> RowPropensity:
+        """Read a file that `write` or ``unmissed propensity fit rows`` wrote."""
+        return cls(_core.read_rows(path), origin)
+
+    def write(self, path: Path) -> None:
+        """Write the file that the command line's ``--propensity rows:FILE`` reads."""
+        self._native.write(path)
+
+    def __repr__(self) -> str:
+        return f"RowPropensity({self.origin!r}, {self.pairs} pairs, {self.observed} observed)"
+
+
+def _columns(given: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    return [(str(name), np.ascontiguousarray(values, np.float64)) for name, values in (given or {}).items()]
+
+
+def _matrices(given: Mapping[str, Any] | None, columns: int) -> list[tuple[str, _inputs.Matrix]]:
+    return [(str(name), _inputs.scores(values, str(name), columns)) for name, values in (given or {}).items()]
+
+
+def fit_row_propensity(
+    train: Any,
+    *,
+    later: Any = None,
+    controlled: Any = None,
+    train_predictions: Any = None,
+    covariates: Sequence[str] | None = None,
+    label_covariates: Mapping[str, Any] | None = None,
+    row_covariates: Mapping[str, Any] | None = None,
+    pair_covariates: Mapping[str, Any] | None = None,
+    refits: int = 100,
+    origin: str = "rows",
+    random_state: int = 0,
+    n_labels: int | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> RowPropensity:
+    """Fit propensities that depend on the row to pairs that are known to be relevant.
+
+    Parameters
+    ----------
+    train : labels of shape (n_rows, n_labels)
+        Labels as they were observed.
+    later : labels, optional
+        A later snapshot of the same rows: all of their relevant labels.
+    controlled : labels, optional
+        Instead: relevant labels among those that were shown at random to the same rows.
+    train_predictions : predictions, or dict with one of them by name, optional
+        The audited model's predictions for the same rows by models that were not trained on them (out-of-fold). Without them ranks and
+        scores are left out.
+    covariates : list of str, optional
+        ``"log-count"``, ``"other-labels"``, ``"rank"``, ``"score-difference"``; all that the data allow by default.
+    label_covariates, row_covariates : dict of array-like, optional
+        Further covariates, a number for each label or row.
+    pair_covariates : dict of matrices, optional
+        Further covariates, a number for each pair (0 where nothing is stored).
+    refits : int, default 100
+        Refits under a bootstrap over rows, which go into intervals.
+    origin : str, default "rows"
+        The name that reports show.
+    random_state : int, default 0
+        Seed of folds and refits.
+    n_labels : int, optional
+        The number of labels, where lists do not tell.
+    threads : int, optional
+        How many threads work; the result does not depend on it.
+    progress : bool, optional
+        Whether to show progress; by default in terminals and notebooks.
+
+    Returns
+    -------
+    RowPropensity
+
+    Raises
+    ------
+    ValueError
+        If nothing identifies the propensities, or if a covariate contains the answer.
+
+    Examples
+    --------
+    A label that is ranked first is seen more often:
+
+    >>> import numpy as np
+    >>> import unmissed as um
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=(400, 5))
+    >>> truth = rng.random((400, 5)) < 0.6
+    >>> first = scores == scores.max(axis=1, keepdims=True)
+    >>> seen = truth & (rng.random((400, 5)) < np.where(first, 0.95, 0.5))
+    >>> rows = um.fit_row_propensity(seen[:300], later=truth[:300], train_predictions=scores[:300], covariates=["rank"], refits=20)
+    >>> report = um.evaluate(seen[300:], scores[300:], propensity=rows, metrics=["precision"], k=1)
+    >>> bool(report.value("precision", 1) < report.value("precision", 1, "unbiased", propensity="rows"))
+    True
+    """
+    labels = _inputs.labels(train, "train", n_labels)
+    if (later is None) == (controlled is None):
+        raise ValueError(
+            "nothing identifies propensities that depend on the row: expected either later= (a later snapshot of the same rows) or"
+            " controlled= (relevant labels among those shown at random to the same rows)"
+        )
+    columns = labels.columns
+    known = _inputs.labels(later, "later", columns) if controlled is None else _inputs.labels(controlled, "controlled", columns)
+    named = train_predictions if isinstance(train_predictions, Mapping) else {"predictions": train_predictions}
+    named = {} if train_predictions is None else named
+    if len(named) > 1:
+        raise ValueError("propensities are fitted for one audited model: expected one of train_predictions, found several")
+    request = {
+        "known": known,
+        "is_later": controlled is None,
+        "scores": _matrices(named, columns),
+        "covariates": None if covariates is None else list(covariates),
+        "of_labels": _columns(label_covariates),
+        "of_rows": _columns(row_covariates),
+        "of_pairs": _matrices(pair_covariates, columns),
+        "refits": refits,
+        "seed": random_state,
+    }
+    with working(threads, progress) as how:
+        return RowPropensity(_core.fit_rows(labels, request, how), origin)
+
+
+def add_rows(
+    result: dict[str, Any],
+    truth: _inputs.Matrix,
+    models: list[tuple[str, _inputs.Matrix]],
+    fitted: list[RowPropensity],
+    request: dict[str, Any],
+    given: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
+    how: dict[str, Any],
+) -> dict[str, Any]:
+    """An evaluation with what row models add; `given` are the covariates of the rows and of the pairs."""
+    if not fitted:
+        return result
+    names = ("train", "metrics", "ks", "level", "interval", "groups", "weights", "conventions")
+    asked = {name: request[name] for name in names}
+    asked |= {"rate": request["rate"] is not None, "of_rows": _columns(given[0]), "of_pairs": _matrices(given[1], truth.columns)}
+    added = json.loads(_core.evaluate_rows(truth, models, [(one.origin, one._native) for one in fitted], asked, how))
+    return {**result, "rows": result["rows"] + added["rows"], "notes": result["notes"] + added["notes"]}
