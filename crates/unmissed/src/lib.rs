@@ -13,6 +13,7 @@ pub mod metrics;
 pub mod predict;
 pub mod progress;
 pub mod propensity;
+mod ranks;
 pub mod report;
 pub mod rng;
 pub mod sigmoid;

@@ -118,6 +118,8 @@ fn audits_estimate_by_row_when_they_can() {
     assert!(refused.contains("nothing identifies") && refused.contains("later snapshot"), "{refused}");
     let refused = dir.run(&audit.replace("p=oof", "other=oof")).refused();
     assert!(refused.contains("'other'"), "{refused}");
+    let refused = dir.run(&format!("{} --later train_late.txt", audit.replace("p=oof", "p=p"))).refused();
+    assert!(refused.contains("rows"), "{refused}");
     let json = dir.json(&format!("{audit} --later train_late.txt -o page.html"));
     assert_eq!(json["by_row"][0]["model"], "p");
     let names: Vec<&str> =

@@ -1,6 +1,6 @@
 //! `joint`: propensities that are learned from observed labels alone, by both methods, beside the true ones.
 
-use super::ask::{Seen, log_error, precision, rank_correlation};
+use super::ask::{Seen, log_error, precision};
 use super::biased::{balls, generated, part, true_propensities};
 use super::linear::{Method, joint_plugin, marked, top};
 use super::{Context, Experiment, Outcome, Took};
@@ -9,6 +9,7 @@ use crate::data::{Dataset, LabelStats};
 use crate::error::Result;
 use crate::predict::Model;
 use crate::propensity::Propensities;
+use crate::ranks::rank_correlation;
 use crate::report::plot::{Chart, Scale, Series};
 use crate::report::{Column, Table};
 use crate::spec::Named;

@@ -35,7 +35,7 @@ impl HeldOut {
     /// Room for so many rounds, with the best `depth` labels of each row.
     pub(super) fn new(batches: Batches, loss: &'static dyn Loss, labels: usize, depth: usize, rounds: usize) -> HeldOut {
         let depth = depth.min(labels);
-        let round = || Mutex::new(Round { losses: Vec::new(), tops: vec![NONE; depth * batches.rows()] });
+        let round = || Mutex::new(Round { losses: Vec::new(), tops: Vec::new() });
         let rounds = (0..rounds).map(|_| round()).collect();
         HeldOut { batches, loss, depth, labels, rounds }
     }
@@ -87,6 +87,8 @@ impl HeldOut {
         }
         let mut round = self.round(round);
         round.losses.push((part.first, sum));
+        // Rounds take memory when they come: most of many may never do.
+        round.tops.resize(self.depth * self.batches.rows(), NONE);
         for (line, tops) in logits.get().iter().zip(round.tops.chunks_exact_mut(self.depth.max(1))) {
             keep_best(&line[..part.width], part.first, tops);
         }

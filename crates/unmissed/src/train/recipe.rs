@@ -63,6 +63,8 @@ pub struct Trained {
     pub raised: usize,
     /// Labels at which Newton's method ran out of steps before the gradient was small.
     pub unfinished: usize,
+    /// Propensities that were given and that the loss makes no use of.
+    pub unused: Option<String>,
     /// Blocks that an earlier run had finished.
     pub resumed: usize,
 }
@@ -209,8 +211,10 @@ impl<'a> Recipe<'a> {
     ) -> Result<Trained> {
         let effective = trainer.effective_sample_size(data.labels())?;
         let mut about = About::new(trainer.loss.name(), trainer.seed);
-        let given = trainer.propensities.map(|p| p.origin().to_owned());
-        about.propensity = learned.as_ref().map(|p| p.origin().to_owned()).or(given);
+        let (used, unused) = trainer.propensities.map(|p| p.origin().to_owned()).map_or((None, None), |origin| {
+            if trainer.loss.nature().corrects { (Some(origin), None) } else { (None, Some(origin)) }
+        });
+        about.propensity = learned.as_ref().map(|p| p.origin().to_owned()).or(used);
         about.rows = Some(data.rows() as u64);
         about.label_counts = Some(LabelStats::of(data.labels()).dense_counts()?);
         about.settings = described(trainer);
@@ -226,7 +230,7 @@ impl<'a> Recipe<'a> {
         about.settings["effective_sample_size"] = json!(effective);
         let raised = trainer.raised(data.labels())?;
         about.settings["raised_propensities"] = json!(raised);
-        Ok(Trained { about, tuning, learned, effective, raised, unfinished: 0, resumed: 0 })
+        Ok(Trained { about, tuning, learned, effective, raised, unfinished: 0, unused, resumed: 0 })
     }
 }
 

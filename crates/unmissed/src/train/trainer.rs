@@ -12,6 +12,9 @@ use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::propensity::checks::{EffectiveSampleSize, effective_sample_size};
 
+/// The most epochs: what held-out rows say after each is kept.
+const MOST_EPOCHS: usize = 100_000;
+
 /// How a block of labels is trained.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Solver {
@@ -111,16 +114,23 @@ impl<'a> Trainer<'a> {
     /// How blocks are trained.
     pub fn solver(mut self, solver: Solver) -> Result<Self> {
         let positive = |number: f64| number.is_finite() && number > 0.0;
-        let sound = match solver {
-            Solver::Adam(adam) | Solver::Joint(adam) => {
-                positive(adam.rate) && (1..=LARGEST_BATCH).contains(&adam.batch) && adam.epochs > 0
+        let wrong = match solver {
+            Solver::Adam(Adam { rate, .. }) | Solver::Joint(Adam { rate, .. }) if !positive(rate) => {
+                Some(("rate", "a number above 0".to_owned(), digits(rate)))
             }
-            Solver::Newton(newton) => positive(newton.tolerance),
+            Solver::Adam(Adam { batch, .. }) | Solver::Joint(Adam { batch, .. }) if !(1..=LARGEST_BATCH).contains(&batch) => {
+                Some(("batch", format!("1 to {LARGEST_BATCH} rows"), batch.to_string()))
+            }
+            Solver::Adam(Adam { epochs, .. }) | Solver::Joint(Adam { epochs, .. }) if !(1..=MOST_EPOCHS).contains(&epochs) => {
+                Some(("number of epochs", format!("1 to {MOST_EPOCHS}"), epochs.to_string()))
+            }
+            Solver::Newton(newton) if !positive(newton.tolerance) => {
+                Some(("tolerance", "a number above 0".to_owned(), digits(newton.tolerance)))
+            }
+            _ => None,
         };
-        if !sound {
-            return Err(Error::value("the solver's settings make no sense")
-                .expected(format!("a positive rate and tolerance, a batch of 1 to {LARGEST_BATCH} rows, at least 1 epoch"))
-                .found(format!("{solver:?}")));
+        if let Some((what, expected, found)) = wrong {
+            return Err(Error::value(format!("the solver's {what} is out of range")).expected(expected).found(found));
         }
         self.solver = solver;
         Ok(self)

@@ -21,6 +21,9 @@ pub(super) fn document(result: &AuditResult, for_programs: bool, written: Option
     }
     let verdict = &result.verdict;
     document = document.note(format!("Verdict: {} {}", verdict.headline, verdict.sentences.join(" ")));
+    for why in &result.left_out_by_row {
+        document = document.note(format!("Not estimated: {why}"));
+    }
     if !result.needs.is_empty() {
         document = document.note(result.needs.iter().take(2).map(|need| need.sentence.as_str()).collect::<Vec<_>>().join(" "));
     }

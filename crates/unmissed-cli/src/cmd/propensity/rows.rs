@@ -57,6 +57,12 @@ impl RowArgs {
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
+    if let Some(path) = args.output.output.as_ref().filter(|path| path.extension().is_some_and(|ending| ending != "json")) {
+        return Err(unmissed::Error::value("propensities that depend on the row are a json file")
+            .expected("a name that ends in .json")
+            .found(path.display().to_string())
+            .into());
+    }
     let (path, evidence) = match (&args.rows.later, args.controlled.given()) {
         (Some(path), _) => (path.clone(), Evidence::Later),
         (None, Some(controlled)) => (controlled.controlled, Evidence::Controlled),

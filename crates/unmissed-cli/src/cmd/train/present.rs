@@ -32,6 +32,12 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
             trained.raised
         ));
     }
+    if let Some(unused) = &trained.unused {
+        document = document.note(format!(
+            "The loss '{}' makes no use of the propensities ({unused}): 'unbiased-{}' does, or divide by them in 'predict --propensity'.",
+            trained.about.loss, trained.about.loss
+        ));
+    }
     if trained.unfinished > 0 {
         document = document.note(format!(
             "Newton's method ran out of steps on {} labels before their gradient was small: use more decay, a larger --tolerance, or \

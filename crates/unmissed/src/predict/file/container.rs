@@ -114,8 +114,10 @@ impl<'a> Container<'a> {
                 .found(data.len().to_string())
                 .hint("write or copy it again"));
         }
-        let infos: Vec<(String, &TensorInfo)> =
+        let mut infos: Vec<(String, &TensorInfo)> =
             metadata.offset_keys().into_iter().filter_map(|name| metadata.info(&name).map(|info| (name, info))).collect();
+        // Empty tensors of a block lie at one place; they are written as 'indices', 'data'.
+        infos.sort_by(|(a, left), (b, right)| left.data_offsets.cmp(&right.data_offsets).then_with(|| b.cmp(a)));
         let tensors: Vec<&[u8]> = infos.iter().map(|(_, info)| &data[info.data_offsets.0..info.data_offsets.1]).collect();
         let seals: Vec<Seal> = infos
             .par_iter()

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 /// Fewer matched pairs than this say next to nothing.
 const LEAST_PAIRS: usize = 30;
+/// The most refits: each is kept.
+const MOST_REFITS: usize = 100_000;
 
 /// What identifies the propensities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +109,11 @@ impl<'a> RowFit<'a> {
 
     /// Fits.
     pub fn run(&self) -> Result<RowModel> {
+        if self.replicates > MOST_REFITS {
+            return Err(Error::value("too many refits")
+                .expected(format!("at most {MOST_REFITS}"))
+                .found(self.replicates.to_string()));
+        }
         let covariates = self.chosen()?;
         // Not the observed counts: next to an effect of the label, a count that leaves the pair's own row out gives its outcome away,
         // and one that does not contains it. Counts of relevant labels know nothing of what was observed.

@@ -3,6 +3,7 @@
 use super::Covariate;
 use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
+use crate::ranks::rank_correlation;
 use serde::{Deserialize, Serialize};
 
 /// What a given covariate has a value for.
@@ -130,22 +131,9 @@ pub(super) fn check_leaks(name: &str, given: &Given<'_>, early: &Labels<'_>, lat
     }
 }
 
-/// Whether the values are a linear function of counts or of their logarithms.
+/// Whether the values put labels or rows into the order of their counts, or nearly so: any rising or falling function of counts does.
 fn follows_from(values: &[f64], counts: &[f64]) -> bool {
-    let logarithms: Vec<f64> = counts.iter().map(|count| count.ln_1p()).collect();
-    [counts, &logarithms].into_iter().any(|counts| correlation(values, counts).is_some_and(|r| r.abs() > 0.99999))
-}
-
-fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
-    let n = a.len() as f64;
-    let (mean_a, mean_b) = (a.iter().sum::<f64>() / n, b.iter().sum::<f64>() / n);
-    let (mut aa, mut bb, mut ab) = (0.0, 0.0, 0.0);
-    for (a, b) in a.iter().zip(b) {
-        aa += (a - mean_a).powi(2);
-        bb += (b - mean_b).powi(2);
-        ab += (a - mean_a) * (b - mean_b);
-    }
-    (aa > 0.0 && bb > 0.0).then(|| ab / (aa * bb).sqrt())
+    rank_correlation(values, counts).is_some_and(|r| r.abs() > 0.99)
 }
 
 /// Whether all observed pairs lie on one side of all missing ones.
@@ -174,6 +162,7 @@ mod tests {
         // Observed counts are 1, 2, 1 by label and 1, 2, 1 by row.
         assert!(text(Given::Labels(vec![3.0, 5.0, 3.0])).unwrap().contains("observed counts of labels"));
         assert!(text(Given::Rows(vec![2f64.ln(), 3f64.ln(), 2f64.ln()])).unwrap().contains("use other-labels"));
+        assert!(text(Given::Rows(vec![0.5, 1.0 / 3.0, 0.5])).is_some());
         assert_eq!(text(Given::Rows(vec![1.0, 2.0, 1.1])), None);
         let pairs = |rows: Vec<Vec<(u32, f32)>>| Csr::from_rows(3, rows).unwrap();
         let observed = pairs(vec![vec![(0, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);

@@ -84,10 +84,12 @@ impl Audit<'_> {
                 .hint("training predictions are of use only with one of these"));
         };
         for (name, scores) in &self.train_predictions {
-            let fitted = RowFit::new(train.labels(), known, evidence)
-                .and_then(|fit| fit.scores(name, scores))
-                .and_then(|fit| fit.replicates(REFITS, self.provenance.seed).run());
-            match fitted {
+            let fit = match RowFit::new(train.labels(), known, evidence) {
+                // Predictions of other rows are a mistake, too little evidence is not.
+                Ok(fit) => fit.scores(name, scores)?.replicates(REFITS, self.provenance.seed).run(),
+                Err(error) => Err(error),
+            };
+            match fit {
                 Ok(model) => {
                     all.reports.push(RowReport::new(name, &model));
                     all.models.push(model);

@@ -34,6 +34,8 @@ pub struct AuditResult {
     /// Propensities that depend on the row, by audited model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_row: Vec<RowReport>,
+    /// Models without such propensities although their predictions for training rows are given, and why.
+    pub left_out_by_row: Vec<String>,
     /// What a controlled set says label by label.
     pub direct: Option<DirectReport>,
     /// Curves that could not be fitted and other things that were left out, in words.

@@ -83,7 +83,7 @@ pub fn render(result: &AuditResult) -> Result<String> {
         tail: Tail::new(result, &scores),
         scores,
         assumptions: assumptions(result),
-        notes: result.evaluation.notes.iter().chain(&result.left_out).cloned().collect(),
+        notes: result.evaluation.notes.iter().chain(&result.left_out).chain(&result.left_out_by_row).cloned().collect(),
         command: result.provenance.command.clone(),
         repeat: repeat(result),
         files: files(result),
