@@ -21,14 +21,15 @@ struct Cli {
     command: cmd::Command,
 }
 
-const AFTER_HELP: &str = "Exit codes: 0 fine, 1 a finding that --fail-on names, 2 wrong usage or bad input, 130 interrupted.";
+const AFTER_HELP: &str = "Exit codes: 0 fine, 1 a finding that --fail-on names or a claim of reproduce that fails, 2 wrong usage or bad input, 130 interrupted.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     // Not being able to watch for Ctrl-C is no reason not to work: the default action still stops the process.
     let _ = ctrlc::set_handler(|| {
         remove_unfinished();
-        let _ = writeln!(std::io::stderr(), "interrupted: files that were not finished are gone");
+        let _ =
+            writeln!(std::io::stderr(), "interrupted: files that were not finished are gone; a training run goes on with --resume");
         std::process::exit(130);
     });
     let app = App::new(cli.global);

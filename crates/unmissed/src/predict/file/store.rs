@@ -142,6 +142,9 @@ impl BlockStore {
             return Err(Error::value("is a directory").expected("the name of a file to write").in_file(model));
         }
         let folder = BlockStore::folder(model);
+        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
+            return Err(Error::value(format!("the folder {} does not exist", parent.display())).in_file(model));
+        }
         fs::create_dir_all(&folder).map_err(|cause| Error::io("cannot make the folder", &folder, cause))?;
         let path = folder.join(LOCK);
         let lock = File::options().create(true).truncate(false).write(true).open(&path);

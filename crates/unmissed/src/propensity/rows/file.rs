@@ -52,10 +52,11 @@ impl RowModel {
             super::Level::Label => given.labels.len() == self.counts.len() && given.labels.iter().all(|value| value.is_finite()),
             _ => given.labels.is_empty(),
         };
-        if fits && ascending && positive && self.given.iter().all(is_full) {
+        let counted = self.hits.as_ref().is_none_or(super::RankHits::is_sound);
+        if fits && ascending && positive && counted && self.given.iter().all(is_full) {
             return Ok(());
         }
         Err(Error::format("the row model contradicts itself")
-            .expected("finite coefficients for every covariate, effects for ascending labels, positive scales"))
+            .expected("finite coefficients for every covariate, effects for ascending labels, positive scales, hits at every rank"))
     }
 }

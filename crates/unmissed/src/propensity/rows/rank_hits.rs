@@ -19,6 +19,13 @@ pub struct RankHits {
 }
 
 impl RankHits {
+    /// Whether there is a number of hits for every rank, everywhere.
+    pub(super) fn is_sound(&self) -> bool {
+        let sound = |hits: &[f64]| hits.len() == RANKS && hits.iter().all(|count| count.is_finite() && *count >= 0.0);
+        let of_both = |later: &[f64], observed: &[f64]| sound(later) && sound(observed);
+        of_both(&self.later, &self.observed) && self.replicates.iter().all(|(later, observed)| of_both(later, observed))
+    }
+
     pub(super) fn count(pairs: &Matched, weights: &[Vec<f64>]) -> RankHits {
         let counted = |weight: &dyn Fn(u32) -> f64| {
             let (mut later, mut observed) = (vec![0.0; RANKS], vec![0.0; RANKS]);
