@@ -56,7 +56,8 @@ pub(super) fn replace(logits: &mut [f32], p: &[f32], f: impl Fn(f32, f32) -> f32
     }
 }
 
-/// Values that are collected before they are added up: sums in double precision among them would halve the width of the vectors.
+/// Logits that are worked on together. Loops over arrays of a known length become vectors without a rest, and values are collected
+/// before they are added up: sums in double precision among them would halve the width of the vectors.
 const CHUNK: usize = 16;
 
 /// `f(z, p)` = (value, gradient, curvature) of each logit, put where [`super::Loss::terms`] says.
@@ -72,16 +73,23 @@ pub(super) fn collect(
     let width = p.len();
     let rows = logits.chunks_exact(width).zip(gradients.chunks_exact_mut(width)).zip(curvatures.chunks_exact_mut(width));
     for ((logits, gradients), curvatures) in rows {
-        let outputs = gradients.chunks_mut(CHUNK).zip(curvatures.chunks_mut(CHUNK)).zip(values.chunks_mut(CHUNK));
-        for ((logits, p), ((gradients, curvatures), sums)) in logits.chunks(CHUNK).zip(p.chunks(CHUNK)).zip(outputs) {
+        let (z, z_rest) = logits.as_chunks::<CHUNK>();
+        let (chances, p_rest) = p.as_chunks::<CHUNK>();
+        let (first, first_rest) = gradients.as_chunks_mut::<CHUNK>();
+        let (second, second_rest) = curvatures.as_chunks_mut::<CHUNK>();
+        let (sums, sums_rest) = values.as_chunks_mut::<CHUNK>();
+        for ((((z, p), first), second), sums) in z.iter().zip(chances).zip(first).zip(second).zip(sums) {
             let mut found = [0.0; CHUNK];
-            let terms = logits.iter().zip(p).zip(gradients).zip(curvatures).zip(&mut found);
-            for ((((&z, &p), gradient), curvature), value) in terms {
-                (*value, *gradient, *curvature) = f(z, p);
+            for lane in 0..CHUNK {
+                (found[lane], first[lane], second[lane]) = f(z[lane], p[lane]);
             }
-            for (sum, value) in sums.iter_mut().zip(found) {
-                *sum += f64::from(value);
-            }
+            (0..CHUNK).for_each(|lane| sums[lane] += f64::from(found[lane]));
+        }
+        let rest = z_rest.iter().zip(p_rest).zip(first_rest).zip(second_rest).zip(sums_rest);
+        for ((((&z, &p), first), second), sum) in rest {
+            let (value, gradient, curvature) = f(z, p);
+            (*first, *second) = (gradient, curvature);
+            *sum += f64::from(value);
         }
     }
 }
