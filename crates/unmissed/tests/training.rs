@@ -202,7 +202,10 @@ fn what_cannot_be_trained_says_why() {
     assert!(message(new("logistic").weights(Some(&[1.0, -1.0, 1.0]))).contains("the weight of label 1 is out of range"));
     assert!(message(new("logistic").weights(Some(&[1.0]))).contains("expected 3, found 1"));
     assert!(message(new("logistic").solver(Solver::Joint(Adam::default()))).contains("expected 'plugin-logistic'"));
-    assert!(message(new("logistic").solver(Solver::Adam(Adam { epochs: 0, ..Adam::default() }))).contains("number of epochs is out of range"));
+    assert!(
+        message(new("logistic").solver(Solver::Adam(Adam { epochs: 0, ..Adam::default() })))
+            .contains("number of epochs is out of range")
+    );
     let other = Propensities::new("other", vec![0.5; 4]).unwrap();
     assert!(message(Ok(new("logistic").propensities(Some(&other)))).contains("expected 3, found 4"));
     let plain = Dataset::new(None, data.labels().clone()).unwrap();
