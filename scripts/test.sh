@@ -21,7 +21,7 @@ step cargo fmt --all --check
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step cargo clippy --quiet --workspace --all-targets --features unmissed-cli/parquet -- -D warnings
 step cargo test --quiet --workspace --no-fail-fast -- --show-output
-step cargo test --quiet -p unmissed --features parquet --test formats --test hostile_archives --test mutated_files --test round_trips -- --show-output
+step cargo test --quiet -p unmissed --features parquet --test suite -- --show-output formats:: hostile_archives:: mutated_files:: round_trips::
 # The pages of the tests come from the binary that the step above built.
 step bash scripts/browser_tests.sh
 RUSTDOCFLAGS="-D warnings" step cargo doc --quiet -p unmissed --no-deps

@@ -1,0 +1,215 @@
+//! What an audit finds: the same numbers as the evaluation, whatever is missing, on any number of threads.
+
+use crate::common::evaluation::Rows;
+use unmissed::data::{Csr, Dataset, Labels, mask};
+use unmissed::metrics::Estimator;
+use unmissed::propensity::Propensities;
+use unmissed::propensity::estimators::Rates;
+use unmissed::report::audit::{Audit, AuditResult, demo};
+use unmissed::report::page;
+
+const LABELS: usize = 30;
+
+/// Train, test and truth with labels missing at random, rare ones more often.
+struct World {
+    train: Dataset<'static>,
+    train_clean: Dataset<'static>,
+    test: Dataset<'static>,
+    truth: Dataset<'static>,
+    good: Csr<'static, f32>,
+    poor: Csr<'static, f32>,
+    p: Vec<f64>,
+}
+
+fn world() -> World {
+    let p: Vec<f64> = (0..LABELS).map(|j| 0.95 / (1.0 + j as f64).powf(0.4)).collect();
+    let (train, test) = (Rows::random(3000, LABELS, 0.8, 0.5, 1), Rows::random(2000, LABELS, 0.8, 0.5, 7));
+    let data = |labels: Labels<'static>| Dataset::new(None, labels).unwrap();
+    World {
+        train: data(train.masked(&p, 3).labels()),
+        train_clean: data(train.labels()),
+        test: data(test.masked(&p, 5).labels()),
+        truth: data(test.labels()),
+        good: test.scores(),
+        poor: Rows { scores: Rows::random(2000, LABELS, 0.8, 0.05, 7).scores, ..test }.scores(),
+        p,
+    }
+}
+
+fn value(result: &AuditResult, lane: &str, model: &str, k: usize) -> f64 {
+    let rows = result.evaluation.rows.iter();
+    let here = |row: &&unmissed::evaluate::Row| {
+        row.metric == "precision" && row.k == k && row.group == "all" && row.estimator == Estimator::Unbiased && row.model == model
+    };
+    rows.filter(here).find(|row| row.propensity.as_deref().unwrap().starts_with(lane)).unwrap().value.unwrap()
+}
+
+#[test]
+fn tallies_give_the_scores_of_the_evaluation_under_any_curve() {
+    let w = world();
+    let result = Audit::new(&w.test, &[("good", &w.good), ("poor", &w.poor)]).unwrap().train(&w.train).bootstrap(0).run().unwrap();
+    let (hits, sample) = (result.tallies.as_ref().unwrap(), result.sample.unwrap());
+    let jpv = |count: u64| 1.0 + (sample.rows.ln() - 1.0) * (2.5 / (count as f64 + 1.5)).powf(0.55);
+    let power = |count: u64| sample.largest / count as f64;
+    for (place, model) in ["good", "poor"].into_iter().enumerate() {
+        for k in [1, 3, 5] {
+            for (lane, found) in [("jpv", hits.unbiased(place, k, jpv)), ("power", hits.unbiased(place, k, power))] {
+                let expected = value(&result, lane, model, k);
+                assert!((found / expected - 1.0).abs() < 1e-12, "{lane} {model}@{k}: {found} {expected}");
+            }
+        }
+    }
+    // The map at a cell: a = 0.5 and b = 2.5 are on its grid.
+    let map = result.flips.as_ref().unwrap();
+    let [column, row] =
+        [map.a.iter().position(|a| (a - 0.5).abs() < 1e-12), map.b.iter().position(|b| *b == 2.5)].map(Option::unwrap);
+    let at = |count: u64| 1.0 + (sample.rows.ln() - 1.0) * (3.5 / (count as f64 + 2.5)).powf(0.5);
+    let expected = hits.unbiased(0, 1, at) - hits.unbiased(1, 1, at);
+    assert_eq!((map.first.as_str(), map.k), ("good", 1));
+    assert!((map.difference[row * map.a.len() + column] - expected).abs() < 1e-12);
+}
+
+#[test]
+fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
+    let w = world();
+    let right = Propensities::new("right", w.p.clone()).unwrap();
+    let rates = Rates::Common(0.4);
+    let controlled =
+        Dataset::new(None, mask(&Rows::random(1500, LABELS, 0.8, 0.5, 11).labels(), &[0.4; LABELS], 2).unwrap()).unwrap();
+    let base = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&w.train).truth(&w.truth).known(right).bootstrap(0);
+    for (result, estimate) in [
+        (base.clone().later(&w.train_clean).run().unwrap(), "timelapse-shrunken"),
+        (base.clone().controlled(&controlled, rates).run().unwrap(), "shrunken"),
+    ] {
+        let contradicted: Vec<&str> =
+            result.findings.iter().filter(|f| f.code == "U008").map(|f| f.message.split(' ').next().unwrap()).collect();
+        assert_eq!(contradicted, ["constant:p=1", "jpv:a=0.55,b=1.5", "power:relative,gamma=1"], "{:#?}", result.findings);
+        let message = &result.findings.iter().find(|f| f.code == "U008").unwrap().message;
+        assert!(message.contains("z = ") && message.contains("of the relevant labels for observed"), "{message}");
+        // The estimate from the evidence, and the right propensities, bring the complete labels' score back.
+        let truth = result.verdict.standings.last().unwrap().scores[0].value.unwrap();
+        for lane in ["right", estimate] {
+            assert!((value(&result, lane, "good", 1) - truth).abs() < 0.06, "{lane}: {} {truth}", value(&result, lane, "good", 1));
+        }
+        assert!(value(&result, "power", "good", 1) - truth > 0.2);
+    }
+    assert!(base.later(&w.train_clean).controlled(&controlled, Rates::Common(0.4)).run().is_err());
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let w = world();
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let audit = Audit::new(&w.test, &[("good", &w.good), ("poor", &w.poor)]).unwrap().train(&w.train).later(&w.train_clean);
+        pool.install(|| page::render(&audit.truth(&w.truth).bootstrap(20).seed(3).run().unwrap()).unwrap())
+    };
+    assert_eq!(on(1), on(4));
+}
+
+#[test]
+fn what_is_missing_makes_a_shorter_page() {
+    let w = world();
+    let ids = |page: &str| {
+        let sections = ["verdict", "data", "propensities", "scores", "explorer", "tail", "assumptions", "repeat"];
+        sections.into_iter().filter(|id| page.contains(&format!("<section id=\"{id}\""))).collect::<Vec<_>>()
+    };
+    let bare = Audit::new(&w.test, &[("good", &w.good)]).unwrap().bootstrap(0);
+    let page = page::render(&bare.run().unwrap()).unwrap();
+    assert_eq!(ids(&page), ["verdict", "data", "scores", "assumptions", "repeat"]);
+    assert!(page.contains("cannot be told from these files"));
+    let trained = page::render(&bare.clone().train(&w.train).run().unwrap()).unwrap();
+    assert_eq!(ids(&trained).len(), 8);
+    assert!(trained.len() > page.len() && !trained.contains("figure-order"), "one model has no order");
+    let none = bare.clone().train(&w.train).propensities(Vec::new()).run().unwrap();
+    assert!(!page::render(&none).unwrap().contains("<section id=\"propensities\""));
+    // A controlled test set has its own rate; propensity models do not apply.
+    let shown = unmissed::evaluate::Rate::Shown { shown: 6, of: LABELS as u32 };
+    let rated = bare.clone().train(&w.train).rate(shown.clone()).run().unwrap();
+    assert!(page::render(&rated).unwrap().contains("rate:6/30"));
+    assert!(bare.later(&w.train_clean).run().unwrap_err().to_string().contains("training labels"));
+    // Nothing observed in training.
+    let empty = Dataset::new(None, Labels::from_ids(LABELS as u64, vec![Vec::<u32>::new(); 10]).unwrap()).unwrap();
+    let result = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&empty).bootstrap(0).run();
+    assert!(result.is_ok() || result.unwrap_err().to_string().contains("label"));
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let w = world();
+    let evil = "<script>alert(1)</script>";
+    let tricky = "\"quoted\" & 'single' \u{202e}gnp.exe 漢字 </style>";
+    let result = Audit::new(&w.test, &[(evil, &w.good), (tricky, &w.poor)])
+        .unwrap()
+        .name("=cmd()<img src=x onerror=alert(2)>")
+        .train(&w.train)
+        .from_files("unmissed audit --name '<b>'", Vec::new())
+        .bootstrap(0)
+        .run()
+        .unwrap();
+    let page = page::render(&result).unwrap();
+    assert_eq!(page.matches("<script").count(), 2, "the page's own data and script");
+    assert_eq!(page.matches("</script>").count(), 2);
+    assert_eq!(page.matches("</style>").count(), 1);
+    assert!(!page.contains("<img") && !page.contains("<b>'") && !page.contains('\u{202e}'));
+    assert!(page.contains("&#60;script&#62;alert(1)&#60;/script&#62;") || page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("漢字"));
+    for figure in unmissed::report::figures::figures(&result) {
+        let svg = figure.for_file().unwrap();
+        assert!(!svg.contains("<script>"), "{}", figure.id);
+    }
+}
+
+/// A small demonstration: with the right propensities the estimate is the truth, within its error; the verdict follows the scores.
+#[test]
+fn the_demonstration_is_computed() {
+    let sizes = demo::Sizes { train: 8_000, test: 4_000 };
+    let result = demo::run(sizes, 1, "unmissed audit --demo", &unmissed::progress::Silent).unwrap();
+    let standing = |name: &str| result.verdict.standings.iter().find(|s| s.name.starts_with(name)).unwrap();
+    for score in &standing("right").scores {
+        let se = (score.high.unwrap() - score.low.unwrap()) / 3.92;
+        assert!(score.error.unwrap().abs() < 4.0 * se, "{score:?}");
+    }
+    let truth = standing("complete labels");
+    let best = truth.scores.iter().max_by(|a, b| a.value.partial_cmp(&b.value).unwrap()).unwrap();
+    assert_eq!(truth.first.as_deref(), Some(best.model.as_str()));
+    for standing in result.verdict.standings.iter().filter(|s| !s.is_truth) {
+        assert_eq!(standing.agrees_with_truth, Some(standing.first == truth.first), "{}", standing.name);
+        assert_eq!(result.verdict.headline.contains(&standing.name), standing.first != truth.first, "{}", result.verdict.headline);
+    }
+}
+
+/// Labels as in large benchmarks: a million, most of them rare.
+#[test]
+fn a_million_labels_fit_on_a_page() {
+    const MANY: u64 = 1_000_000;
+    let rows = |rows: u64, seed: u64| {
+        // Ranks with density 1/rank: the label is m^u.
+        let label = move |i: u64| {
+            let u = unmissed::rng::uniform_at(seed, i as u32);
+            ((MANY as f64).powf(u) as u32).min(MANY as u32 - 1)
+        };
+        let row = move |row: u64| {
+            let mut labels: Vec<u32> = (0..5).map(|slot| label(row * 5 + slot)).collect();
+            labels.sort_unstable();
+            labels.dedup();
+            labels
+        };
+        (0..rows).map(row)
+    };
+    let data = |n, seed| Dataset::new(None, Labels::from_ids(MANY, rows(n, seed)).unwrap()).unwrap();
+    let (train, test) = (data(30_000, 1), data(6_000, 2));
+    let scores = |keep: usize| {
+        Csr::from_rows(
+            MANY,
+            rows(6_000, 2).map(move |row| {
+                row.into_iter().enumerate().filter(move |(i, _)| i % keep == 0).map(|(i, l)| (l, 1.0 / (i + 1) as f32))
+            }),
+        )
+        .unwrap()
+    };
+    let (a, b) = (scores(1), scores(2));
+    let result = Audit::new(&test, &[("a", &a), ("b", &b)]).unwrap().train(&train).bootstrap(20).run().unwrap();
+    let page = page::render(&result).unwrap();
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+}

@@ -1,0 +1,36 @@
+//! The library as its users meet it: one binary, a file of tests for each concern.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+mod archives;
+mod audit_data;
+mod audit_result;
+mod block_store;
+mod common;
+mod evaluation_choices;
+mod evaluation_conformance;
+mod evaluation_conventions;
+mod evaluation_golden;
+mod evaluation_paper;
+mod evaluation_statistics;
+mod experiments;
+mod formats;
+mod hostile_archives;
+mod layers;
+mod losses;
+mod model_files;
+mod mutated_files;
+mod prediction;
+mod propensity_curves;
+mod propensity_data;
+mod propensity_estimators;
+mod propensity_fits;
+mod propensity_shrunken;
+mod round_trips;
+mod row_propensities;
+mod row_propensities_coat;
+mod row_propensities_hpo;
+mod stats_shared;
+mod training;
+mod training_study;
+mod tuning;

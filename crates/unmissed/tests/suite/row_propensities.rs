@@ -1,0 +1,215 @@
+//! Propensities that depend on the row, where the truth is known by construction.
+
+use unmissed::data::{Csr, Labels};
+use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
+use unmissed::evaluate::{Evaluation, IntervalKind};
+use unmissed::propensity::estimators::timelapse::timelapse;
+use unmissed::propensity::rows::{Covariate, Evidence, Pair, Place, RowFit};
+use unmissed::propensity::{Ratio, models};
+use unmissed::rng::{Purpose, stream, uniform};
+use unmissed::sigmoid::sigmoid;
+
+const LABELS: u32 = 12;
+
+/// Rows with scores, relevant labels and observed labels; what a model ranks first is observed more often.
+struct World {
+    scores: Csr<'static, f32>,
+    truth: Labels<'static>,
+    observed: Labels<'static>,
+}
+
+fn world(seed: u64, rows: usize) -> World {
+    let (mut scores, mut truth, mut observed) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..rows {
+        let mut rng = stream(seed, Purpose::GenerateRows, row as u64);
+        let list: Vec<(u32, f32)> = (0..LABELS).map(|label| (label, (4.0 * uniform(&mut rng) - 3.0) as f32)).collect();
+        let (ids, values): (Vec<u32>, Vec<f32>) = list.iter().copied().unzip();
+        let (mut relevant, mut seen) = (Vec::new(), Vec::new());
+        for (label, score) in &list {
+            let place = Place::find(&ids, &values, *label, 1.0).unwrap();
+            let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
+            let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
+            let (is_relevant, is_seen) = (uniform(&mut rng) < sigmoid(f64::from(*score)), uniform(&mut rng) < p);
+            if is_relevant {
+                relevant.push(*label);
+                if is_seen {
+                    seen.push(*label);
+                }
+            }
+        }
+        scores.push(list);
+        truth.push(relevant);
+        observed.push(seen);
+    }
+    let labels = |rows: Vec<Vec<u32>>| Labels::from_ids(u64::from(LABELS), rows).unwrap();
+    World { scores: Csr::from_rows(u64::from(LABELS), scores).unwrap(), truth: labels(truth), observed: labels(observed) }
+}
+
+fn precision(labels: &Labels<'_>, scores: &Csr<'_, f32>, k: usize) -> f64 {
+    let result =
+        Evaluation::new(labels, &[("m", scores)]).unwrap().metrics(&["precision"]).unwrap().ks(&[k]).unwrap().run().unwrap();
+    result.rows[0].value.unwrap()
+}
+
+/// Mean and standard error.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
+}
+
+#[test]
+fn the_right_model_is_unbiased_and_one_propensity_a_label_is_not() {
+    let (mut by_row, mut by_ratio, mut by_label) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut covered, mut cases) = (0, 0);
+    for repetition in 0..40 {
+        let (train, test) = (world(2 * repetition, 800), world(2 * repetition + 1, 600));
+        let fit = RowFit::new(&train.observed, &train.truth, Evidence::Later).unwrap().scores("m", &train.scores).unwrap();
+        let covariates = [Covariate::LogCount, Covariate::Rank, Covariate::ScoreDifference];
+        let model = fit.covariates(&covariates).replicates(30, 1).run().unwrap();
+        let constant = Ratio::new(models::family("constant").unwrap());
+        let label_wise = timelapse(&train.observed, &train.truth, &constant).unwrap().propensities;
+        let result = Evaluation::new(&test.observed, &[("m", &test.scores)])
+            .unwrap()
+            .metrics(&["precision"])
+            .unwrap()
+            .ks(&[1, 3])
+            .unwrap()
+            .propensity(label_wise)
+            .row_propensity("rows:m", model)
+            .interval(IntervalKind::Mask)
+            .run()
+            .unwrap();
+        for k in [1, 3] {
+            let truth = precision(&test.truth, &test.scores, k);
+            let find = |name: &str| {
+                let of = |propensity: &Option<String>| propensity.as_deref().is_some_and(|p| p.starts_with(name));
+                let is_unbiased = |estimator| estimator == unmissed::metrics::Estimator::Unbiased;
+                result.rows.iter().find(|row| row.k == k && is_unbiased(row.estimator) && of(&row.propensity)).unwrap()
+            };
+            let row = find("rows:m");
+            cases += 1;
+            covered += u32::from(row.low.unwrap() <= truth && truth <= row.high.unwrap());
+            if k == 1 {
+                by_row.push(row.value.unwrap() - truth);
+                by_ratio.push(find("ratio of rows:m").value.unwrap() - truth);
+                by_label.push(find("timelapse").value.unwrap() - truth);
+            }
+        }
+    }
+    let (row, ratio, label) = (mean(&by_row), mean(&by_ratio), mean(&by_label));
+    println!("errors of precision@1: rows {row:?}, ratio {ratio:?}, labels {label:?}; covered {covered} of {cases}");
+    assert!(row.0.abs() < 4.0 * row.1, "{row:?}");
+    assert!(ratio.0.abs() < 4.0 * ratio.1, "{ratio:?}");
+    assert!(label.0 > 4.0 * label.1 && label.0 > 0.03, "{label:?}");
+    assert!(f64::from(covered) >= 0.85 * f64::from(cases), "{covered} of {cases}");
+}
+
+#[test]
+fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
+    let (mut wrong_omega, mut wrong_rho, mut both_wrong, mut shown_wrong) = (vec![], vec![], vec![], vec![]);
+    let k = 3;
+    for repetition in 0..60 {
+        let data = world(1000 + repetition, 600);
+        let truth = precision(&data.truth, &data.scores, k);
+        // Rows with many observed labels are more likely to have been looked at again.
+        let rho: Vec<f64> = (0..600).map(|row| if data.observed.row_ids(row).len() > 2 { 0.7 } else { 0.3 }).collect();
+        let draw = |row: usize| uniform(&mut stream(9, Purpose::Split, 600 * repetition + row as u64));
+        let has_later: Vec<bool> = (0..600).map(|row| draw(row) < rho[row]).collect();
+        let robust = |rho: &[f64], omega: &dyn Fn(usize, u32, usize) -> f64| {
+            of_later(&data.scores, &data.observed, &data.truth, &has_later, rho, omega, k, 0.95).unwrap().value - truth
+        };
+        // In this world what is missed depends on the score and the place: P(y = 1 | y~ = 0) by Bayes.
+        let right = |row: usize, label: u32, _rank: usize| {
+            let (ids, values) = data.scores.row(row);
+            let place = Place::find(ids, values, label, 1.0).unwrap();
+            let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
+            let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
+            unmissed::evaluate::rows::robust::omega(sigmoid(f64::from(values[label as usize])), p)
+        };
+        wrong_omega.push(robust(&rho, &|_, _, _| 0.9));
+        wrong_rho.push(robust(&[0.25; 600], &right));
+        both_wrong.push(robust(&[0.25; 600], &|_, _, _| 0.9));
+        let by_rank = omega_by_rank(&data.scores, &data.observed, &data.truth, &has_later, k, 5, 0).unwrap();
+        assert!((0..k).all(|rank| (0.0..=1.0).contains(&by_rank(0, 0, rank))));
+
+        let mut rng = stream(11, Purpose::Shown, repetition);
+        let shown: Vec<Vec<u32>> = (0..600).map(|_| (0..LABELS).filter(|_| uniform(&mut rng) < 0.4).collect()).collect();
+        let relevant = (0..600).map(|row| {
+            let is_relevant = |label: &u32| data.truth.row_ids(row).contains(label);
+            shown[row].iter().copied().filter(is_relevant).collect::<Vec<u32>>()
+        });
+        let relevant = Labels::from_ids(u64::from(LABELS), relevant).unwrap();
+        let shown = Labels::from_ids(u64::from(LABELS), shown.clone()).unwrap();
+        let value =
+            of_controlled(&data.scores, &shown, &relevant, 0.4, |_, _, rank| 0.9 - 0.2 * rank as f64, k, 0.95).unwrap().value;
+        shown_wrong.push(value - truth);
+    }
+    for (name, errors) in [("omega wrong", &wrong_omega), ("rho wrong", &wrong_rho), ("(A), any mu", &shown_wrong)] {
+        let (mean, se) = mean(errors);
+        println!("{name}: {mean} +- {se}");
+        assert!(mean.abs() < 4.0 * se, "{name}: {mean} +- {se}");
+    }
+    let (mean, se) = mean(&both_wrong);
+    assert!(mean.abs() > 4.0 * se, "both wrong, and nothing to see: {mean} +- {se}");
+}
+
+#[test]
+fn results_do_not_depend_on_threads_and_files_keep_them() {
+    let (train, test) = (world(1, 300), world(2, 300));
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let fit = RowFit::new(&train.observed, &train.truth, Evidence::Later).unwrap().scores("m", &train.scores).unwrap();
+            let model = fit.replicates(8, 3).run().unwrap();
+            let evaluation =
+                Evaluation::new(&test.observed, &[("m", &test.scores)]).unwrap().row_propensity("rows:m", model.clone());
+            (model, evaluation.run().unwrap())
+        })
+    };
+    let (model, result) = run(1);
+    assert_eq!((&model, &result), (&run(4).0, &run(4).1));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.json");
+    model.write(&path).unwrap();
+    let read = unmissed::propensity::rows::RowModel::read(&path).unwrap();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for label in 0..LABELS {
+        let place = Some(Place { rank: label as usize, difference: 0.3 * f64::from(label) });
+        let pair = Pair { label, other_labels: 3, place, given: &[] };
+        model.at(&pair, &mut before);
+        read.at(&pair, &mut after);
+        assert!(
+            before.len() == 9 && before.iter().zip(&after).all(|(before, after)| (before - after).abs() < 1e-12),
+            "label {label}"
+        );
+    }
+    std::fs::write(&path, b"{}").unwrap();
+    let error = unmissed::propensity::rows::RowModel::read(&path).unwrap_err().to_string();
+    assert!(error.contains("not a model of row-dependent propensities"), "{error}");
+    let curve = model.calibration();
+    assert_eq!((curve.folds, curve.bins.len()), (5, 10));
+    assert!(curve.bins.iter().all(|bin| bin.low <= bin.observed && bin.observed <= bin.high));
+}
+
+#[test]
+fn what_cannot_be_known_is_refused() {
+    let data = world(5, 200);
+    let text = |error: unmissed::Error| error.to_string();
+    let same = RowFit::new(&data.truth, &data.truth, Evidence::Later).unwrap().run();
+    assert!(text(same.unwrap_err()).contains("do not identify propensities"));
+    let other = world(6, 10);
+    assert!(text(RowFit::new(&data.observed, &other.truth, Evidence::Later).err().unwrap()).contains("the same rows twice"));
+    let fit = RowFit::new(&data.observed, &data.truth, Evidence::Later).unwrap();
+    let unscored = fit.clone().covariates(&[Covariate::Rank]).run();
+    assert!(text(unscored.unwrap_err()).contains("needs the model's predictions"));
+    let model = fit.scores("m", &data.scores).unwrap().replicates(0, 0).run().unwrap();
+    for metric in ["recall", "abandonment", "macro-f"] {
+        let evaluation = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().row_propensity("rows:m", model.clone());
+        let error = text(evaluation.metrics(&[metric]).unwrap().run().unwrap_err());
+        assert!(error.contains("no estimate under propensities that depend on the row"), "{metric}: {error}");
+    }
+    let rho = [0.0; 200];
+    let robust = of_later(&data.scores, &data.observed, &data.truth, &[true; 200], &rho, |_, _, _| 0.5, 1, 0.95);
+    assert!(text(robust.unwrap_err()).contains("could never have later labels"));
+}

@@ -1,0 +1,246 @@
+//! Solvers against the plainest way to do it, and training that does not depend on threads, memory or the order of blocks.
+
+use std::sync::Mutex;
+use unmissed::data::{Csr, Dataset, Dense, Features, Labels};
+use unmissed::losses;
+use unmissed::predict::{Model, Normalize};
+use unmissed::propensity::Propensities;
+use unmissed::rng::{Purpose, below, row_key, stream, uniform_at};
+use unmissed::train::{Adam, Newton, Solver, Trainer, blocks};
+
+/// The problem of `scripts/optimum.py`.
+fn small() -> (Vec<[f64; 5]>, Dataset<'static>) {
+    let feature = |i: usize, f: usize| ((0.7 * (i + 1) as f64 * (f + 1) as f64).sin() + 0.2 * f as f64) as f32;
+    let values: Vec<f32> = (0..60).flat_map(|i| (0..5).map(move |f| feature(i, f))).collect();
+    let rows: Vec<[f64; 5]> = values.chunks(5).map(|row| std::array::from_fn(|f| f64::from(row[f]))).collect();
+    let relevant = |i: usize, j: usize| (1.3 * i as f64 + 2.1 * j as f64).sin() + 0.5 * rows[i][j] > 0.9;
+    let ids = (0..60).map(|i| (0..3u32).filter(|j| relevant(i, *j as usize)).collect::<Vec<_>>());
+    let labels = Labels::from_ids(3, ids.collect::<Vec<_>>()).unwrap();
+    (rows, Dataset::new(Some(Features::Dense(Dense::new(60, 5, values).unwrap())), labels).unwrap())
+}
+
+const P: [f64; 3] = [0.3, 0.6, 1.0];
+
+/// The objective of one label and its gradient (bias first), in double precision.
+fn objective(rows: &[[f64; 5]], labels: &Labels<'_>, label: u32, model: &Model, decay: f64) -> (f64, [f64; 6]) {
+    let loss = losses::find("unbiased-logistic").unwrap();
+    let weights: [f64; 5] = std::array::from_fn(|f| f64::from(model.weight(f, label)));
+    let bias = f64::from(model.bias()[label as usize]);
+    let mut value = decay / 2.0 * weights.iter().map(|w| w * w).sum::<f64>();
+    let mut gradient = [0.0; 6];
+    (0..5).for_each(|f| gradient[f + 1] = decay * weights[f]);
+    for (i, row) in rows.iter().enumerate() {
+        let z = bias + (0..5).map(|f| weights[f] * row[f]).sum::<f64>();
+        let point = loss.at(z, labels.row_ids(i).contains(&label), P[label as usize]);
+        value += point.value / rows.len() as f64;
+        gradient[0] += point.gradient / rows.len() as f64;
+        (0..5).for_each(|f| gradient[f + 1] += point.gradient * row[f] / rows.len() as f64);
+    }
+    (value, gradient)
+}
+
+fn trainer(p: &Propensities) -> Trainer<'_> {
+    Trainer::new("unbiased-logistic").unwrap().propensities(Some(p)).normalize(Normalize::None)
+}
+
+/// The values are the minima that `python scripts/optimum.py` (scipy 1.17, L-BFGS-B) finds.
+#[test]
+fn newton_reaches_the_optimum_that_scipy_finds() {
+    let (rows, data) = small();
+    let p = Propensities::new("given", P.to_vec()).unwrap();
+    let solver = Solver::Newton(Newton { tolerance: 1e-4, ..Newton::default() });
+    let model = trainer(&p).decay(1e-2).unwrap().solver(solver).unwrap().fit(&data).unwrap();
+    for (label, optimum) in [-0.6082118574542392, 0.36865220497941076, 0.45060003722508524].into_iter().enumerate() {
+        let (value, gradient) = objective(&rows, data.labels(), label as u32, &model, 1e-2);
+        assert!((value - optimum).abs() < 1e-4 * optimum.abs(), "label {label}: {value}, not {optimum}");
+        assert!(gradient.iter().all(|g| g.abs() < 1e-3), "label {label}: {gradient:?}");
+    }
+}
+
+/// Adam in double precision, one label and one weight at a time, with the library's random numbers.
+#[test]
+fn adam_meets_a_plain_implementation() {
+    let (rows, data) = small();
+    let p = Propensities::new("given", P.to_vec()).unwrap();
+    let (rate, decay, batch, epochs, seed) = (0.05, 0.1, 16, 3, 9);
+    let solver = Solver::Adam(Adam { rate, batch, epochs });
+    let model = trainer(&p).decay(decay).unwrap().solver(solver).unwrap().seed(seed).fit(&data).unwrap();
+    let loss = losses::find("unbiased-logistic").unwrap();
+    let shuffle = |rng: &mut _, list: &mut [usize]| {
+        for last in (1..list.len()).rev() {
+            list.swap(last, below(rng, last as u64 + 1) as usize);
+        }
+    };
+    let mut order: Vec<usize> = (0..60).collect();
+    shuffle(&mut stream(seed, Purpose::Batches, u64::MAX), &mut order);
+    let batches: Vec<&[usize]> = order.chunks(batch).collect();
+    for label in 0..3u32 {
+        let key = row_key(seed, Purpose::Weights, label.into());
+        let count = (0..60).filter(|i| data.labels().row_ids(*i).contains(&label)).count() as f64;
+        let prior = ((count / P[label as usize] + 0.5) / 61.0).clamp(1e-7, 0.5);
+        let mut weights = vec![(prior / (1.0 - prior)).ln()];
+        weights.extend((0..5).map(|f| (2.0 * uniform_at(key, f) - 1.0) / 5f64.sqrt()));
+        let (mut first, mut second) = ([0.0; 6], [0.0; 6]);
+        let mut step = 0;
+        for epoch in 0..epochs {
+            let mut places: Vec<usize> = (0..batches.len()).collect();
+            shuffle(&mut stream(seed, Purpose::Batches, epoch as u64), &mut places);
+            for place in places {
+                step += 1;
+                let mut gradient = [0.0; 6];
+                for &i in batches[place] {
+                    let z = weights[0] + (0..5).map(|f| weights[f + 1] * rows[i][f]).sum::<f64>();
+                    let slope = loss.at(z, data.labels().row_ids(i).contains(&label), P[label as usize]).gradient;
+                    let share = slope / batches[place].len() as f64;
+                    gradient[0] += share;
+                    (0..5).for_each(|f| gradient[f + 1] += share * rows[i][f]);
+                }
+                for w in 0..6 {
+                    first[w] = 0.9 * first[w] + 0.1 * gradient[w];
+                    second[w] = 0.999 * second[w] + 0.001 * gradient[w] * gradient[w];
+                    let scaled = first[w] / (1.0 - 0.9f64.powi(step)) / ((second[w] / (1.0 - 0.999f64.powi(step))).sqrt() + 1e-8);
+                    let keep = if w == 0 { 1.0 } else { 1.0 - rate * decay };
+                    weights[w] = keep * weights[w] - rate * scaled;
+                }
+            }
+        }
+        assert!((f64::from(model.bias()[label as usize]) - weights[0]).abs() < 1e-4);
+        for f in 0..5 {
+            let got = f64::from(model.weight(f, label));
+            assert!((got - weights[f + 1]).abs() < 1e-4, "label {label}, feature {f}: {got}, not {}", weights[f + 1]);
+        }
+    }
+}
+
+/// Sparse rows, forty labels: three blocks, the last one not full.
+fn sparse() -> Dataset<'static> {
+    let keys: Vec<u64> = (0..300).map(|row| row_key(4, Purpose::GenerateRows, row)).collect();
+    let features = keys.iter().map(|&key| {
+        let value = move |f: u32| uniform_at(key, f);
+        (0..30u32).filter(move |f| value(*f) < 0.3).map(move |f| (f, (value(f) + 0.1) as f32)).collect::<Vec<_>>()
+    });
+    let features = Csr::from_rows(30, features.collect::<Vec<_>>()).unwrap();
+    let labels = keys
+        .iter()
+        .map(|&key| (0..40u32).filter(|j| uniform_at(key, j % 30) < 0.3 && uniform_at(key, 100 + j) < 0.6).collect::<Vec<_>>());
+    Dataset::new(Some(Features::Sparse(features)), Labels::from_ids(40, labels.collect::<Vec<_>>()).unwrap()).unwrap()
+}
+
+fn solvers() -> [(&'static str, Solver); 3] {
+    let adam = Adam { epochs: 3, batch: 64, ..Adam::default() };
+    [
+        ("unbiased-logistic", Solver::Adam(adam)),
+        ("unbiased-logistic", Solver::Newton(Newton::default())),
+        ("plugin-logistic", Solver::Joint(adam)),
+    ]
+}
+
+#[test]
+fn labels_that_newton_does_not_finish_are_counted() {
+    let data = sparse();
+    let unfinished = |newton| {
+        let trainer = Trainer::new("logistic").unwrap().solver(Solver::Newton(newton)).unwrap().decay(1e-3).unwrap();
+        trainer.fit_whole(&data).unwrap().unfinished
+    };
+    assert_eq!(unfinished(Newton::default()), 0);
+    let hurried = unfinished(Newton { tolerance: 1e-6, steps: 1 });
+    assert!(hurried > 20, "one step finished all but {hurried} of 40 labels");
+}
+
+#[test]
+fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
+    let data = sparse();
+    let p = Propensities::new("given", (0..40).map(|j| 0.2 + 0.02 * f64::from(j)).collect()).unwrap();
+    for (loss, solver) in solvers() {
+        let trainer = Trainer::new(loss).unwrap().propensities(Some(&p)).solver(solver).unwrap().decay(1e-3).unwrap();
+        let on = |threads, trainer: Trainer<'_>| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| trainer.fit_whole(&data).unwrap())
+        };
+        let one = on(1, trainer);
+        assert!(one == on(4, trainer), "{solver:?}");
+        assert!(one == on(4, trainer.memory(Some(300_000))), "{solver:?}");
+        assert_eq!(one.propensities.is_some(), matches!(solver, Solver::Joint(_)));
+        let message = trainer.memory(Some(1000)).fit(&data).unwrap_err().to_string();
+        assert!(message.starts_with("the memory does not hold one block of labels: expected at least"), "{message}");
+
+        let all = blocks(40);
+        assert_eq!(all, [0..32, 32..40]);
+        let found = Mutex::new(Vec::new());
+        trainer
+            .fit_blocks(&data, &all[1..2], &|finished| {
+                found.lock().unwrap().push(finished);
+                Ok(())
+            })
+            .unwrap();
+        let found = found.into_inner().unwrap();
+        assert_eq!((found.len(), found[0].block.first, found[0].block.width()), (1, 32, 8));
+        for lane in 0..8 {
+            assert_eq!(found[0].block.weights[7 * 8 + lane], one.model.weight(7, 32 + lane as u32), "{solver:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_trained_says_why() {
+    let (_, data) = small();
+    let message = |trainer: unmissed::Result<Trainer<'_>>| match trainer {
+        Ok(trainer) => trainer.fit(&data).unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    };
+    let new = |loss| Trainer::new(loss).unwrap();
+    let newton = Solver::Newton(Newton::default());
+    assert_eq!(
+        message(new("plugin-logistic").solver(newton).unwrap().decay(1e-4)),
+        "Newton's method cannot train by 'plugin-logistic', which is not convex; use Adam"
+    );
+    assert!(message(new("logistic").decay(0.0)).starts_with("Newton's method needs decay"));
+    assert!(message(new("logistic").decay(f64::NAN)).contains("the decay is out of range"));
+    assert!(message(new("logistic").clip(Some(0.5))).contains("the clip is out of range"));
+    assert!(message(new("logistic").weights(Some(&[1.0, -1.0, 1.0]))).contains("the weight of label 1 is out of range"));
+    assert!(message(new("logistic").weights(Some(&[1.0]))).contains("expected 3, found 1"));
+    assert!(message(new("logistic").solver(Solver::Joint(Adam::default()))).contains("expected 'plugin-logistic'"));
+    assert!(
+        message(new("logistic").solver(Solver::Adam(Adam { epochs: 0, ..Adam::default() })))
+            .contains("number of epochs is out of range")
+    );
+    let other = Propensities::new("other", vec![0.5; 4]).unwrap();
+    assert!(message(Ok(new("logistic").propensities(Some(&other)))).contains("expected 3, found 4"));
+    let plain = Dataset::new(None, data.labels().clone()).unwrap();
+    assert!(new("logistic").fit(&plain).unwrap_err().to_string().contains("no features"));
+    let empty =
+        Dataset::new(Some(Features::Dense(Dense::new(0, 5, vec![]).unwrap())), Labels::from_ids(3, [[0u32; 0]; 0]).unwrap());
+    assert!(new("logistic").fit(&empty.unwrap()).unwrap_err().to_string().contains("nothing to train on"));
+}
+
+#[test]
+fn effective_positives_follow_the_clipped_weights() {
+    let (_, data) = small();
+    let p = Propensities::new("given", P.to_vec()).unwrap();
+    let size = |clip| {
+        let size = trainer(&p).clip(clip).unwrap().effective_sample_size(data.labels()).unwrap().unwrap();
+        (size.positives, size.effective)
+    };
+    // Labels occur 11, 11 and 13 times.
+    let by_hand = |q: [f64; 3]| {
+        let sum = 11.0 * q[0] + 11.0 * q[1] + 13.0 * q[2];
+        sum * sum / (11.0 * q[0] * q[0] + 11.0 * q[1] * q[1] + 13.0 * q[2] * q[2])
+    };
+    let (positives, effective) = size(None);
+    assert!(positives == 35.0 && (effective - by_hand([1.0 / 0.3, 1.0 / 0.6, 1.0])).abs() < 1e-9);
+    assert!((size(Some(1.0)).1 - 35.0).abs() < 1e-9);
+    assert!(Trainer::new("logistic").unwrap().propensities(Some(&p)).effective_sample_size(data.labels()).unwrap().is_none());
+}
+
+/// A label on 11 of 60 rows with a propensity of 0.01 would have to be relevant to more than all rows.
+#[test]
+fn impossible_propensities_are_raised_to_the_frequency() {
+    let (_, data) = small();
+    let p = Propensities::new("impossible", vec![0.01, 0.6, 1.0]).unwrap();
+    let raised = Propensities::new("possible", vec![11.0 / 60.0, 0.6, 1.0]).unwrap();
+    assert_eq!(trainer(&p).raised(data.labels()).unwrap(), 1);
+    let fit = |p: &Propensities| trainer(p).decay(1e-2).unwrap().fit(&data).unwrap();
+    assert!(fit(&p) == fit(&raised));
+    let bounded = Trainer::new("bounded-logistic").unwrap().propensities(Some(&p));
+    assert_eq!(bounded.raised(data.labels()).unwrap(), 0);
+}

@@ -1,0 +1,178 @@
+//! Settings are found on rows that were not trained on, and a run that is interrupted goes on.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use unmissed::data::Dataset;
+use unmissed::data::generators::{GENERATORS, Generated, Settings};
+use unmissed::evaluate::Rate;
+use unmissed::predict::{BlockStore, Normalize, file};
+use unmissed::progress::Progress;
+use unmissed::propensity::Propensities;
+use unmissed::train::{Adam, Criterion, Destination, Grid, Joint, Recipe, Search, Solver, Trainer, alternating};
+
+fn survey(users: &str, items: &str, seed: u64) -> Generated {
+    let generator = unmissed::spec::find(GENERATORS, "generator", "survey").unwrap();
+    let mut settings = Settings::of(generator);
+    let changes =
+        [("users", users), ("test-users", "500"), ("controlled-users", "600"), ("items", items), ("shown", "10"), ("dim", "6")];
+    changes.iter().for_each(|(name, value)| settings.set(name, *value).unwrap());
+    generator.generate(&settings, seed).unwrap()
+}
+
+fn truth(data: &Generated) -> Propensities {
+    let values = data.table("propensities").unwrap().rows.iter().map(|row| row[0]).collect();
+    Propensities::new("true", values).unwrap()
+}
+
+fn adam(epochs: usize) -> Solver {
+    Solver::Adam(Adam { rate: 0.1, epochs, batch: 128 })
+}
+
+#[test]
+fn the_best_epoch_is_found_and_refitted() {
+    let data = survey("600", "40", 1);
+    let train = data.part("train").unwrap();
+    let trainer = Trainer::new("logistic").unwrap().solver(adam(12)).unwrap().normalize(Normalize::None);
+    let tuning = Search::default().run(&trainer, train).unwrap();
+    assert_eq!((tuning.trials.len(), tuning.rows, tuning.criterion.as_str()), (12, 60, "loss"));
+    let best = tuning.best().unwrap();
+    let losses: Vec<f64> = tuning.trials.iter().map(|trial| trial.loss.unwrap()).collect();
+    assert!(losses.iter().all(|loss| *loss >= best.loss.unwrap()));
+    assert!(losses[0] > best.loss.unwrap(), "{losses:?}");
+    let (model, trained) = Recipe::new(trainer).search(Some(Search::default())).train(train).unwrap();
+    assert_eq!(trained.about.settings["epochs"], best.epoch.unwrap());
+    assert_eq!(trained.about.settings["tuning"].as_array().unwrap().len(), 12);
+    assert!(model == tuning.apply(&trainer).unwrap().fit(train).unwrap());
+    assert!(model == trainer.solver(adam(best.epoch.unwrap())).unwrap().fit(train).unwrap());
+}
+
+#[test]
+fn grids_are_tried_whole_and_metrics_decide_when_asked() {
+    let data = survey("600", "40", 2);
+    let (train, p) = (data.part("train").unwrap(), truth(&data));
+    let trainer = Trainer::new("unbiased-logistic").unwrap().propensities(Some(&p)).normalize(Normalize::None);
+    let grid = Grid { rates: vec![], decays: vec![0.0, 1e-4, 1e-2, 1.0] };
+    let by_loss = Search::new(grid.clone()).run(&trainer, train).unwrap();
+    assert_eq!(by_loss.trials.iter().map(|trial| trial.setting.decay).collect::<Vec<_>>(), [1e-4, 1e-2, 1.0]);
+    let by = |criterion: &str| Search::new(grid.clone()).criterion(criterion.parse().unwrap());
+    let by_metric = by("precision@3:unbiased").run(&trainer, train).unwrap();
+    let best = by_metric.best().unwrap().metric.unwrap();
+    assert!(by_metric.trials.iter().all(|trial| trial.metric.unwrap() <= best));
+    assert_eq!(by_loss.trials[0].loss, by_metric.trials[0].loss);
+    let worst = by("abandonment@3:observed").run(&trainer, train).unwrap();
+    assert!(worst.trials.iter().all(|trial| trial.metric >= worst.best().unwrap().metric), "fewer is better");
+
+    let controlled = data.part("controlled").unwrap();
+    let rate = Some(Rate::Shown { shown: 10, of: 40 });
+    let on_controlled = Search::new(grid.clone()).validation(controlled, rate.clone()).run(&trainer, train).unwrap();
+    assert_eq!((on_controlled.rows, on_controlled.criterion.as_str()), (600, "precision@1"));
+    assert!(on_controlled.trials.iter().all(|trial| trial.loss.is_none() && trial.metric.is_some()));
+    let refused = Search::new(grid).criterion(Criterion::Loss).validation(controlled, rate).run(&trainer, train);
+    assert!(refused.unwrap_err().to_string().starts_with("the loss cannot decide"));
+    assert!(Search::default().holdout(1.0).is_err());
+}
+
+/// Stops the work after so many calls.
+struct Stops(AtomicU64);
+
+impl Progress for Stops {
+    fn begin(&self, _stage: &str, _total: u64) {}
+    fn advance(&self, _amount: u64) -> unmissed::Result<()> {
+        match self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(unmissed::Error::interrupted()),
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_goes_on_to_the_same_file() {
+    let data = survey("400", "40", 3);
+    let train = data.part("train").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let trainer = Trainer::new("plugin-logistic").unwrap().solver(adam(3)).unwrap();
+    let recipe = |trainer| Recipe::new(trainer).search(Some(Search::default())).joint(Joint::Plugin).unwrap();
+    let to = |name: &str, resume| Destination { path: folder.path().join(name), resume, prune: None };
+    let whole = recipe(trainer).train_to(train, &to("whole", false)).unwrap();
+    assert_eq!(whole.learned.as_ref().unwrap().len(), 40);
+
+    // Three parts of 16 labels in two blocks are tuned on for three epochs each, then trained: the run ends inside the second block.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let stops = Stops(AtomicU64::new(9 + 3 * whole.about.settings["epochs"].as_u64().unwrap() - 1));
+    let interrupted = pool.install(|| recipe(trainer.progress(&stops)).train_to(train, &to("again", false)));
+    assert_eq!(interrupted.unwrap_err().to_string(), "interrupted");
+    assert!(!folder.path().join("again").exists() && BlockStore::folder(folder.path().join("again")).is_dir());
+    let refused = recipe(trainer).train_to(train, &to("again", false)).unwrap_err().to_string();
+    assert!(refused.contains("an unfinished run left blocks here"), "{refused}");
+    let refused = recipe(trainer.seed(5)).train_to(train, &to("again", true)).unwrap_err().to_string();
+    assert!(refused.contains("'settings.training.seed' differs"), "{refused}");
+    let resumed = recipe(trainer).train_to(train, &to("again", true)).unwrap();
+    assert_eq!(resumed.resumed, 1);
+    assert_eq!(resumed.learned, whole.learned);
+    assert!(!BlockStore::folder(folder.path().join("again")).exists());
+    let read = |name: &str| file::read(folder.path().join(name), true).unwrap();
+    assert!(read("again").0 == read("whole").0);
+    let (model, trained) = recipe(trainer).train(train).unwrap();
+    assert!(model == read("whole").0);
+    assert_eq!(trained.learned, whole.learned);
+}
+
+/// The rank correlation of two lists.
+fn spearman(a: &[f64], b: &[f64]) -> f64 {
+    let ranks = |values: &[f64]| {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let mut ranks = vec![0.0; values.len()];
+        order.iter().enumerate().for_each(|(rank, place)| ranks[*place] = rank as f64);
+        ranks
+    };
+    let (a, b) = (ranks(a), ranks(b));
+    let mean = (a.len() - 1) as f64 / 2.0;
+    let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - mean) * (y - mean)).sum::<f64>();
+    dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
+}
+
+/// Labels that are sure on some rows, as joint learning needs them, with propensities that have nothing to do with frequency.
+fn sure() -> (Dataset<'static>, Propensities) {
+    use unmissed::data::{Csr, Features, Labels, mask};
+    use unmissed::rng::{Purpose, row_key, uniform_at};
+    let p: Vec<f64> = (0..40).map(|j| 0.15 + 0.8 * f64::from(j * 7 % 40) / 40.0).collect();
+    let keys: Vec<u64> = (0..4000).map(|row| row_key(8, Purpose::GenerateRows, row)).collect();
+    // Each label has a feature of its own; with it the label is relevant, without it is not.
+    let has = |key: u64, j: u32| uniform_at(key, j) < 0.25;
+    let rows = keys.iter().map(|&key| (0..40u32).filter(|j| has(key, *j)).collect::<Vec<_>>()).collect::<Vec<_>>();
+    let features = Csr::from_rows(40, rows.iter().map(|row| row.iter().map(|f| (*f, 1.0f32)).collect::<Vec<_>>())).unwrap();
+    let labels = mask(&Labels::from_ids(40, rows.clone()).unwrap(), &p, 3).unwrap();
+    (Dataset::new(Some(Features::Sparse(features)), labels).unwrap(), Propensities::new("true", p).unwrap())
+}
+
+#[test]
+fn joint_learning_finds_propensities_where_labels_are_sure() {
+    let (data, p) = sure();
+    let adam = Solver::Adam(Adam { rate: 0.05, epochs: 60, batch: 128 });
+    let trainer = Trainer::new("plugin-logistic").unwrap().solver(adam).unwrap().normalize(Normalize::None);
+    let (_, trained) = Recipe::new(trainer).joint(Joint::Plugin).unwrap().train(&data).unwrap();
+    let learned = trained.learned.unwrap();
+    let errors: Vec<f64> = learned.values().iter().zip(p.values()).map(|(a, b)| (a - b).abs()).collect();
+    let mean = errors.iter().sum::<f64>() / 40.0;
+    assert!(spearman(learned.values(), p.values()) > 0.95 && mean < 0.1, "{mean}: {:?}", learned.values());
+    assert_eq!(trained.about.propensity.as_deref(), Some("joint:plugin"));
+}
+
+#[test]
+fn alternating_learning_is_repeatable_and_stays_in_range() {
+    let (data, _) = sure();
+    let trainer = Trainer::new("unbiased-logistic").unwrap().normalize(Normalize::None).decay(1e-3).unwrap();
+    let learned = alternating(&trainer, &data, 6).unwrap();
+    let again = alternating(&trainer, &data, 6).unwrap();
+    assert_eq!(learned, again);
+    // What the module's page says of rows on which a label is never relevant: p falls towards the frequency, not below.
+    let frequency = |label: usize| {
+        let rows = (0..data.rows()).filter(|&row| data.labels().row_ids(row).contains(&(label as u32)));
+        rows.count() as f64 / data.rows() as f64
+    };
+    for (label, &p) in learned.values().iter().enumerate() {
+        assert!((0.8 * frequency(label)..=1.0).contains(&p), "label {label}: {p}, frequency {}", frequency(label));
+    }
+    let refused = alternating(&Trainer::new("logistic").unwrap(), &data, 6).unwrap_err().to_string();
+    assert!(refused.contains("expected 'unbiased-logistic'"), "{refused}");
+}
