@@ -3,7 +3,7 @@
 use super::plot::{Chart, Scale, Series};
 use crate::data::LabelStats;
 use crate::propensity::estimators::direct::Direct;
-use crate::propensity::{Phi, Propensities, Sample, Source};
+use crate::propensity::{Phi, Propensities, Sample, ValueSource};
 
 /// Points of a curve, and labels that are shown one by one: as many as a picture can hold apart.
 const CURVE: usize = 200;
@@ -29,7 +29,7 @@ pub fn curve(name: &str, phi: &Phi, stats: &LabelStats) -> Series {
 /// Propensities label by label, with their intervals; a thousand labels stand for more.
 pub fn labels(name: &str, propensities: &Propensities, stats: &LabelStats) -> Series {
     // A value from a curve is no evidence: drawn as a point it would look like some.
-    let shown = thinned(stats, |label| propensities.source(label) != Source::Curve);
+    let shown = thinned(stats, |label| propensities.source(label) != ValueSource::Curve);
     let point = |label: &u32| (stats.count(*label) as f64, propensities.get(*label));
     let points = shown.iter().map(point);
     let series = Series::points(name, points);

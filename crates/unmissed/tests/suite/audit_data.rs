@@ -2,9 +2,9 @@
 
 use crate::common::shared;
 use std::path::Path;
+use unmissed::data::Rate;
 use unmissed::data::formats::{ReadOptions, read};
 use unmissed::data::{Csr, Dataset, Features, LabelStats};
-use unmissed::propensity::estimators::Rates;
 use unmissed::report::audit::{Audit, Kind};
 use unmissed::report::page;
 
@@ -102,7 +102,7 @@ fn a_small_survey_needs_more_rows() {
     };
     let (train, test) = (rows(false), rows(true));
     let popular = popular(&train, test.rows());
-    let rates: Rates = "16/300".parse().unwrap();
+    let rates: Rate = "16/300".parse().unwrap();
     let result = Audit::new(&test, &[("popular", &popular)])
         .unwrap()
         .name("coat")

@@ -8,7 +8,6 @@ use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
 use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::evaluate::{CHECKS, Finding};
-use unmissed::propensity::estimators::Rates;
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::audit::provenance::{InputFile, shell};
 use unmissed::report::audit::{Audit, AuditResult, demo};
@@ -157,7 +156,7 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
         audit = audit.truth(truth);
     }
     match (&controlled, &args.rate) {
-        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, Rates::read(rate, labels as u64)?),
+        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, unmissed::data::Rate::read(rate, labels as u64)?),
         (None, Some(rate)) => audit = audit.rate(inputs::rate(rate, labels)?),
         _ => {}
     }
