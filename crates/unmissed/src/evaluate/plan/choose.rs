@@ -4,11 +4,11 @@
 //! asked for by name and cannot be is an error that explains.
 
 use super::conventions::EMPTY_ROWS;
-use super::findings::{Finding, U002, U004, U005};
-use super::label_tally::Positives;
-use super::lanes;
-use super::request::{Evaluation, same};
-use super::settings::{Asked, Rate, Settings};
+use crate::evaluate::findings::{Finding, U002, U004, U005};
+use crate::evaluate::tally::labels::Positives;
+use super::columns;
+use crate::evaluate::builder::{Evaluation, same};
+use super::settings::{ChosenMetric, Rate, Settings};
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Estimator, METRICS, Metric, Shape};
@@ -19,10 +19,10 @@ const MOST_REPLICATES: usize = 1_000_000;
 
 impl Settings {
     /// Whether anything needs counts by label.
-    pub(super) fn by_label(&self) -> Result<bool> {
-        let mut by_label = self.lanes.iter().any(|lane| lane.uncertain || lane.clip.is_some());
-        for asked in &self.asked {
-            by_label |= matches!(asked.metric()?.shape(), Shape::Label(_));
+    pub(in crate::evaluate) fn by_label(&self) -> Result<bool> {
+        let mut by_label = self.columns.iter().any(|column| column.uncertain || column.clip.is_some());
+        for chosen in &self.metrics {
+            by_label |= matches!(chosen.metric()?.shape(), Shape::Label(_));
         }
         Ok(by_label)
     }
@@ -30,7 +30,7 @@ impl Settings {
 
 impl Evaluation<'_> {
     /// Checks everything and settles what is computed.
-    pub(super) fn resolve(&self, positives: &Positives) -> Result<(Settings, Table)> {
+    pub(in crate::evaluate) fn choose(&self, positives: &Positives) -> Result<(Settings, Table)> {
         for p in &self.propensities {
             same(&format!("the propensities '{}'", p.origin()), "labels", self.truth.cols(), p.len())?;
         }
@@ -51,13 +51,13 @@ impl Evaluation<'_> {
                 .hint("most rows were not shown what is relevant to them; leaving those out inflates every estimate"));
         }
         let mut notes = Vec::new();
-        let asked = self.asked(&mut notes)?;
-        if asked.is_empty() {
+        let metrics = self.chosen_metrics(&mut notes)?;
+        if metrics.is_empty() {
             return Err(Error::value("nothing is left to compute")
                 .expected("a metric and an estimator that it has")
                 .hint(notes.first().cloned().unwrap_or_else(|| "see the list of metrics".into())));
         }
-        let (lanes, table) = lanes::table(self, positives)?;
+        let (columns, table) = columns::table(self, positives)?;
         let mut groups = vec![("all".to_owned(), self.truth.cols() as u64)];
         if let Some(given) = &self.groups {
             let mut sizes = vec![0u64; given.names().len()];
@@ -84,7 +84,7 @@ impl Evaluation<'_> {
             depth: self.ks.last().copied().unwrap_or(1).min(stored).max(1),
             ks: self.ks.clone(),
             models: self.models.iter().map(|(name, _)| name.clone()).collect(),
-            lanes,
+            columns,
             groups,
             level: self.level,
             interval: self.interval,
@@ -99,17 +99,17 @@ impl Evaluation<'_> {
             is_controlled: self.rate.is_some(),
             relevant: self.label_counts.as_ref().map(|counts| counts.iter().map(|count| u64::from(*count)).sum()),
             conventions: self.conventions.clone(),
-            hajek: asked.iter().any(|asked| asked.wants(Estimator::Hajek)),
+            hajek: metrics.iter().any(|chosen| chosen.wants(Estimator::Hajek)),
             findings: self.early_findings(positives)?,
             notes,
-            asked,
+            metrics,
         };
         Ok((settings, table))
     }
 
     /// The metrics with their estimators.
-    fn asked(&self, notes: &mut Vec<String>) -> Result<Vec<Asked>> {
-        let mut all: Vec<Asked> = Vec::new();
+    fn chosen_metrics(&self, notes: &mut Vec<String>) -> Result<Vec<ChosenMetric>> {
+        let mut all: Vec<ChosenMetric> = Vec::new();
         let names: Vec<crate::spec::Spec> = match &self.metrics {
             Some(specs) => specs.clone(),
             None => METRICS.iter().map(|metric| metric.name().parse()).collect::<Result<_>>()?,
@@ -139,7 +139,7 @@ impl Evaluation<'_> {
                 continue;
             }
             let estimators = self.estimators_of(metric, spec.words(), notes)?;
-            let one = Asked { metric: metric.name().into(), beta, estimators };
+            let one = ChosenMetric { metric: metric.name().into(), beta, estimators };
             if all.iter().any(|other| other.name() == one.name()) {
                 return Err(Error::value(format!("'{}' is asked for twice", one.name())));
             }

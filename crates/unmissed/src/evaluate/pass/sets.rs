@@ -1,13 +1,14 @@
 //! Row terms of metrics that are functions of the label set, such as recall.
 
-use super::layout::{VOID, X, XX};
-use super::pass::{Plan, Scratch};
-use super::settings::Kind;
+use crate::evaluate::tally::layout::{VOID, X, XX};
+use super::chunk::Scratch;
+use crate::evaluate::plan::Plan;
+use crate::evaluate::plan::settings::Kind;
 use crate::metrics::{UNRANKED, Work};
 
 /// Buffers for functions of the label set.
 #[derive(Default)]
-pub(super) struct SetScratch {
+pub(in crate::evaluate) struct SetScratch {
     work: Work,
     q: Vec<f64>,
     ranks: Vec<u32>,
@@ -22,16 +23,16 @@ impl SetScratch {
         into.extend(members.iter().map(|at| ranks[*at as usize]));
     }
 
-    /// Inverse propensities of the group's labels in one lane.
-    fn weigh(&mut self, plan: &Plan<'_>, places: &[usize], members: &[u32], lane: usize) {
+    /// Inverse propensities of the group's labels in one column.
+    fn weigh(&mut self, plan: &Plan<'_>, places: &[usize], members: &[u32], column: usize) {
         self.q.clear();
-        self.q.extend(members.iter().map(|at| plan.table.lanes(places[*at as usize])[lane]));
+        self.q.extend(members.iter().map(|at| plan.table.inverse_at(places[*at as usize])[column]));
     }
 }
 
 /// Adds the row terms of one group.
 #[inline(always)]
-pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
+pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
     let (layout, ks) = (plan.layout, &plan.settings.ks);
     for (place, term) in plan.terms.iter().enumerate() {
         let Kind::Set { term, unbiased } = &term.kind else { continue };
@@ -55,22 +56,22 @@ pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
             }
             SetScratch::rank(&s.ranks[model], &s.members, &mut s.sets.ranks);
             debug_assert!(s.sets.ranks.iter().any(|rank| *rank != UNRANKED));
-            for (lane, kept) in plan.settings.lanes.iter().enumerate() {
+            for (column, kept) in plan.settings.columns.iter().enumerate() {
                 if kept.origin.is_none() || kept.clip.is_some() {
                     continue;
                 }
-                s.sets.weigh(plan, &s.places, &s.members, lane);
+                s.sets.weigh(plan, &s.places, &s.members, column);
                 let SetScratch { work, q, ranks, out, .. } = &mut s.sets;
                 let sound = term.unbiased(ranks, q, ks, work, out);
                 for (ki, value) in out.iter().enumerate() {
-                    let start = layout.model(group, model, place, ki) + lane;
+                    let start = layout.model(group, model, place, ki) + column;
                     if sound || ranks.iter().all(|rank| *rank as usize >= ks[ki]) {
                         sums[start + X * layout.width] += value;
                         sums[start + XX * layout.width] += value * value;
-                        s.terms[plan.term_at(model, place, ki) + lane] = *value;
+                        s.terms[plan.term_at(model, place, ki) + column] = *value;
                     } else {
                         sums[start + VOID * layout.width] += 1.0;
-                        s.terms[plan.term_at(model, place, ki) + lane] = 0.0;
+                        s.terms[plan.term_at(model, place, ki) + column] = 0.0;
                     }
                 }
             }
@@ -80,21 +81,21 @@ pub(super) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
 
 /// An estimate of the mask covariance of the unbiased row terms of two models: `f~_a f~_b` minus an unbiased estimate of
 /// `f_a f_b`. The row terms must have been computed.
-pub(super) fn mask_covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
-    let (term, ki, lane) = cell;
+pub(in crate::evaluate) fn mask_covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
+    let (term, ki, column) = cell;
     let Kind::Set { term: function, unbiased: true } = &plan.terms[term].kind else { return 0.0 };
-    let x = s.terms[plan.term_at(models.0, term, ki) + lane];
-    let y = s.terms[plan.term_at(models.1, term, ki) + lane];
+    let x = s.terms[plan.term_at(models.0, term, ki) + column];
+    let y = s.terms[plan.term_at(models.1, term, ki) + column];
     SetScratch::rank(&s.ranks[models.0], &s.members, &mut s.sets.ranks);
     SetScratch::rank(&s.ranks[models.1], &s.members, &mut s.sets.others);
-    s.sets.weigh(plan, &s.places, &s.members, lane);
+    s.sets.weigh(plan, &s.places, &s.members, column);
     let SetScratch { work, q, ranks, others, .. } = &mut s.sets;
     x * y - function.unbiased_product(ranks, others, q, plan.settings.ks[ki], work)
 }
 
 /// An estimate of the mask covariance of the observed row terms of two models, from what each observed label adds; `p` are
 /// propensities. Too large rather than too small, for one model.
-pub(super) fn observed_covariance(
+pub(in crate::evaluate) fn observed_covariance(
     plan: &Plan<'_>,
     s: &Scratch,
     (term, ki): (usize, usize),

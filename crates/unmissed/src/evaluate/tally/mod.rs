@@ -2,34 +2,38 @@
 //!
 //! A run is a tally and its finish, so a run in one piece and merged shards give the same bytes.
 
-use super::label_tally::{LabelTally, Positives};
-use super::pass::CHUNK;
-use super::settings::Settings;
-use super::table::Table;
+mod file;
+pub(in crate::evaluate) mod labels;
+pub(in crate::evaluate) mod layout;
+
+use self::labels::{LabelTally, Positives};
+use crate::evaluate::pass::chunk::CHUNK;
+use crate::evaluate::plan::settings::Settings;
+use crate::evaluate::plan::table::Table;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// The tally of one evaluation, or of a shard of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
-    pub(super) settings: Settings,
-    pub(super) table: Table,
+    pub(in crate::evaluate) settings: Settings,
+    pub(in crate::evaluate) table: Table,
     /// Sums by chunk of rows, by the chunk's number.
-    pub(super) chunks: BTreeMap<u64, Vec<f64>>,
+    pub(in crate::evaluate) chunks: BTreeMap<u64, Vec<f64>>,
     /// By model.
-    pub(super) labels: Vec<LabelTally>,
-    pub(super) positives: Positives,
+    pub(in crate::evaluate) labels: Vec<LabelTally>,
+    pub(in crate::evaluate) positives: Positives,
     /// What the bootstrap draws from, when there is one.
-    pub(super) entries: Option<Entries>,
+    pub(in crate::evaluate) entries: Option<Entries>,
 }
 
 /// Rows as the bootstrap needs them, listed by label.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Entries {
+pub(in crate::evaluate) struct Entries {
     /// By model: (label, row, 2 rank + 1 if it is a hit).
-    pub(super) predicted: Vec<Vec<[u32; 3]>>,
+    pub(in crate::evaluate) predicted: Vec<Vec<[u32; 3]>>,
     /// (label, row).
-    pub(super) positives: Vec<[u32; 2]>,
+    pub(in crate::evaluate) positives: Vec<[u32; 2]>,
 }
 
 impl Tally {
@@ -84,7 +88,7 @@ impl Tally {
     }
 
     /// Labels that the finish looks up, ascending: the positive ones, and if need be the predicted ones.
-    pub(super) fn weighed(&self) -> Vec<u32> {
+    pub(in crate::evaluate) fn weighed(&self) -> Vec<u32> {
         let mut labels = self.positives.ids.clone();
         if self.settings.weighs_predicted() {
             self.labels.iter().for_each(|tally| labels.extend(&tally.ids));
@@ -95,7 +99,7 @@ impl Tally {
     }
 
     /// The sums of all rows, chunk by chunk in order; an error when chunks are missing.
-    pub(super) fn totals(&self, len: usize) -> Result<Vec<f64>> {
+    pub(in crate::evaluate) fn totals(&self, len: usize) -> Result<Vec<f64>> {
         let chunks = self.settings.rows.div_ceil(CHUNK as u64);
         if self.chunks.len() as u64 != chunks {
             return Err(Error::value("some shards are missing")

@@ -3,8 +3,8 @@
 //! Two tallies can be merged when their settings are the same; the finish needs nothing else but the tallies themselves.
 
 use super::conventions::{ABSENT_LABELS, Conventions};
-use super::findings::Finding;
-use super::interval::IntervalKind;
+use crate::evaluate::findings::Finding;
+use crate::evaluate::finish::interval::IntervalKind;
 use super::table::BLOCK;
 use crate::error::Result;
 use crate::metrics::{self, Estimator, Metric, SetTerm, Shape};
@@ -12,34 +12,34 @@ use serde::{Deserialize, Serialize};
 
 /// One way to weigh what was observed; its place is its number in the table of inverse propensities.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Lane {
-    /// Where the propensities came from; `None` for the observed lane.
-    pub(super) origin: Option<String>,
-    /// For a clipped lane: the lane it is made from, and the largest inverse propensity.
-    pub(super) clip: Option<(usize, f64)>,
+pub(in crate::evaluate) struct Column {
+    /// Where the propensities came from; `None` for the observed column.
+    pub(in crate::evaluate) origin: Option<String>,
+    /// For a clipped column: the column it is made from, and the largest inverse propensity.
+    pub(in crate::evaluate) clip: Option<(usize, f64)>,
     /// Whether the propensities carry variances.
-    pub(super) uncertain: bool,
+    pub(in crate::evaluate) uncertain: bool,
 }
 
 /// A metric that was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Asked {
-    pub(super) metric: String,
-    pub(super) beta: f64,
-    pub(super) estimators: Vec<Estimator>,
+pub(in crate::evaluate) struct ChosenMetric {
+    pub(in crate::evaluate) metric: String,
+    pub(in crate::evaluate) beta: f64,
+    pub(in crate::evaluate) estimators: Vec<Estimator>,
 }
 
-impl Asked {
-    pub(super) fn metric(&self) -> Result<&'static dyn Metric> {
+impl ChosenMetric {
+    pub(in crate::evaluate) fn metric(&self) -> Result<&'static dyn Metric> {
         metrics::find(&self.metric)
     }
 
-    pub(super) fn wants(&self, estimator: Estimator) -> bool {
+    pub(in crate::evaluate) fn wants(&self, estimator: Estimator) -> bool {
         self.estimators.contains(&estimator)
     }
 
     /// The name in reports: with the parameter where it is not the usual one.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::evaluate) fn name(&self) -> String {
         if self.beta == 1.0 { self.metric.clone() } else { format!("{}:beta={}", self.metric, self.beta) }
     }
 }
@@ -84,86 +84,86 @@ impl Rate {
 
 /// See the module's page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Settings {
-    pub(super) rows: u64,
-    pub(super) labels: u64,
+pub(in crate::evaluate) struct Settings {
+    pub(in crate::evaluate) rows: u64,
+    pub(in crate::evaluate) labels: u64,
     /// Length of the top lists that are held: the largest k, or the longest list that is stored.
-    pub(super) depth: usize,
-    pub(super) ks: Vec<usize>,
-    pub(super) asked: Vec<Asked>,
-    pub(super) models: Vec<String>,
-    pub(super) lanes: Vec<Lane>,
+    pub(in crate::evaluate) depth: usize,
+    pub(in crate::evaluate) ks: Vec<usize>,
+    pub(in crate::evaluate) metrics: Vec<ChosenMetric>,
+    pub(in crate::evaluate) models: Vec<String>,
+    pub(in crate::evaluate) columns: Vec<Column>,
     /// Names and numbers of labels; the first is all labels.
-    pub(super) groups: Vec<(String, u64)>,
-    pub(super) level: f64,
-    pub(super) interval: IntervalKind,
-    pub(super) bootstrap: usize,
-    pub(super) seed: u64,
-    /// Whether labels have weights, which then take the lane after the last.
-    pub(super) weighted: bool,
-    pub(super) largest_weight: f64,
+    pub(in crate::evaluate) groups: Vec<(String, u64)>,
+    pub(in crate::evaluate) level: f64,
+    pub(in crate::evaluate) interval: IntervalKind,
+    pub(in crate::evaluate) bootstrap: usize,
+    pub(in crate::evaluate) seed: u64,
+    /// Whether labels have weights, which then take the column after the last.
+    pub(in crate::evaluate) weighted: bool,
+    pub(in crate::evaluate) largest_weight: f64,
     /// `(shown, of)` of a controlled set drawn without replacement.
-    pub(super) controlled: Option<(u32, u32)>,
-    pub(super) is_controlled: bool,
-    pub(super) hajek: bool,
+    pub(in crate::evaluate) controlled: Option<(u32, u32)>,
+    pub(in crate::evaluate) is_controlled: bool,
+    pub(in crate::evaluate) hajek: bool,
     /// The sum of the given numbers of relevant labels, when they are given.
-    pub(super) relevant: Option<u64>,
-    pub(super) conventions: Conventions,
-    pub(super) findings: Vec<Finding>,
-    pub(super) notes: Vec<String>,
+    pub(in crate::evaluate) relevant: Option<u64>,
+    pub(in crate::evaluate) conventions: Conventions,
+    pub(in crate::evaluate) findings: Vec<Finding>,
+    pub(in crate::evaluate) notes: Vec<String>,
 }
 
 impl Settings {
-    pub(super) fn kmax(&self) -> usize {
+    pub(in crate::evaluate) fn kmax(&self) -> usize {
         self.ks.last().copied().unwrap_or(1)
     }
 
-    /// The lane of the propensities, when there is one set of them: only then is it clear how what is observed varies with what is
+    /// The column of the propensities, when there is one set of them: only then is it clear how what is observed varies with what is
     /// missing.
-    pub(super) fn only_lane(&self) -> Option<usize> {
-        let given = self.lanes_of(Estimator::Unbiased);
+    pub(in crate::evaluate) fn only_column(&self) -> Option<usize> {
+        let given = self.columns_of(Estimator::Unbiased);
         (given.len() == 1).then(|| given[0])
     }
 
     /// Whether labels are looked up that are predicted but nowhere positive: for the bias of clipping, and for the groups of
     /// labels that are not absent.
-    pub(super) fn weighs_predicted(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.clip.is_some()) || (self.groups.len() > 1 && self.conventions.differs(&ABSENT_LABELS))
+    pub(in crate::evaluate) fn weighs_predicted(&self) -> bool {
+        self.columns.iter().any(|column| column.clip.is_some()) || (self.groups.len() > 1 && self.conventions.differs(&ABSENT_LABELS))
     }
 
-    /// Lanes with that of the weights and padding.
-    pub(super) fn width(&self) -> usize {
-        (self.lanes.len() + usize::from(self.weighted)).next_multiple_of(BLOCK)
+    /// Columns with that of the weights and padding.
+    pub(in crate::evaluate) fn width(&self) -> usize {
+        (self.columns.len() + usize::from(self.weighted)).next_multiple_of(BLOCK)
     }
 
-    /// Lanes that an estimator is computed on.
-    pub(super) fn lanes_of(&self, estimator: Estimator) -> Vec<usize> {
-        let chosen = |(place, lane): (usize, &Lane)| {
+    /// Columns that an estimator is computed on.
+    pub(in crate::evaluate) fn columns_of(&self, estimator: Estimator) -> Vec<usize> {
+        let chosen = |(place, column): (usize, &Column)| {
             let fits = match estimator {
-                Estimator::Observed => lane.origin.is_none(),
-                Estimator::Clipped => lane.clip.is_some(),
-                Estimator::Unbiased | Estimator::Normalized | Estimator::Hajek => lane.origin.is_some() && lane.clip.is_none(),
+                Estimator::Observed => column.origin.is_none(),
+                Estimator::Clipped => column.clip.is_some(),
+                Estimator::Unbiased | Estimator::Normalized | Estimator::Hajek => column.origin.is_some() && column.clip.is_none(),
             };
             fits.then_some(place)
         };
-        self.lanes.iter().enumerate().filter_map(chosen).collect()
+        self.columns.iter().enumerate().filter_map(chosen).collect()
     }
 
-    /// How many lanes a metric needs, from the first: only one for what is observed.
-    pub(super) fn lanes_needed(&self, asked: usize) -> usize {
-        if self.asked[asked].estimators == [Estimator::Observed] { 1 } else { self.lanes.len() }
+    /// How many columns a metric needs, from the first: only one for what is observed.
+    pub(in crate::evaluate) fn columns_needed(&self, metric: usize) -> usize {
+        if self.metrics[metric].estimators == [Estimator::Observed] { 1 } else { self.columns.len() }
     }
 
     /// Pairs of models that are compared.
-    pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+    pub(in crate::evaluate) fn pairs(&self) -> Vec<(usize, usize)> {
         (0..self.models.len()).flat_map(|a| (a + 1..self.models.len()).map(move |b| (a, b))).collect()
     }
 
     /// The metrics that are means over rows, in order, as the pass computes them.
-    pub(super) fn terms(&self) -> Result<Vec<Term>> {
+    pub(in crate::evaluate) fn terms(&self) -> Result<Vec<Term>> {
         let mut terms = Vec::new();
-        for (asked, request) in self.asked.iter().enumerate() {
-            let kind = match request.metric()?.shape() {
+        for (metric, chosen) in self.metrics.iter().enumerate() {
+            let kind = match chosen.metric()?.shape() {
                 Shape::Sum(term) => Kind::Sum {
                     discounts: (0..self.kmax()).map(|rank| term.discount(rank)).collect(),
                     scales: self.ks.iter().map(|k| 1.0 / term.scale(*k)).collect(),
@@ -171,23 +171,23 @@ impl Settings {
                     by_relevant: term.by_relevant(),
                 },
                 Shape::Product => Kind::Product,
-                Shape::Set(term) => Kind::Set { term, unbiased: request.wants(Estimator::Unbiased) },
+                Shape::Set(term) => Kind::Set { term, unbiased: chosen.wants(Estimator::Unbiased) },
                 Shape::Label(_) => continue,
             };
-            terms.push(Term { asked, kind });
+            terms.push(Term { metric, kind });
         }
         Ok(terms)
     }
 }
 
 /// A metric that is a mean over rows.
-pub(super) struct Term {
-    pub(super) asked: usize,
-    pub(super) kind: Kind,
+pub(in crate::evaluate) struct Term {
+    pub(in crate::evaluate) metric: usize,
+    pub(in crate::evaluate) kind: Kind,
 }
 
 /// How its row terms are computed.
-pub(super) enum Kind {
+pub(in crate::evaluate) enum Kind {
     /// Discounts by rank, 1 / scale for each k, and whether rows are divided by their given number of relevant labels.
     Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool },
     /// `1 - prod (1 - y)`: the complement, which is 0 for the many rows without hits.

@@ -133,7 +133,7 @@ impl Groups {
         self.of.len()
     }
 
-    pub(super) fn codes(&self) -> &[u16] {
+    pub(in crate::evaluate) fn codes(&self) -> &[u16] {
         &self.of
     }
 }

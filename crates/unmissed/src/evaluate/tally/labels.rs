@@ -3,22 +3,22 @@
 //! Memory grows with the labels that are predicted or positive, not with all labels. Counts add, so tallies of parts merge
 //! exactly.
 
-use super::select::NONE;
+use crate::evaluate::pass::select::NONE;
 use rayon::prelude::*;
 
 /// Predictions and hits of one model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct LabelTally {
+pub(in crate::evaluate) struct LabelTally {
     /// Labels that are in some top list, ascending.
-    pub(super) ids: Vec<u32>,
+    pub(in crate::evaluate) ids: Vec<u32>,
     /// Where the entries of each label start, and at the end their number.
-    pub(super) offsets: Vec<u64>,
+    pub(in crate::evaluate) offsets: Vec<u64>,
     /// Ranks, ascending within a label.
-    pub(super) ranks: Vec<u32>,
+    pub(in crate::evaluate) ranks: Vec<u32>,
     /// Rows that have the label at this rank.
-    pub(super) predicted: Vec<u32>,
+    pub(in crate::evaluate) predicted: Vec<u32>,
     /// Of these, rows that have it observed.
-    pub(super) hits: Vec<u32>,
+    pub(in crate::evaluate) hits: Vec<u32>,
 }
 
 /// Up to this many labels are counted; more of them, or ranks that do not fit into 15 bits, go by sorting.
@@ -34,7 +34,7 @@ const FEW_RANKS: usize = 8;
 
 impl LabelTally {
     /// Counts top lists: `kmax` labels a row, and a word of hits for each 64 of them.
-    pub(super) fn count(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+    pub(in crate::evaluate) fn count(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
         let parts: Vec<LabelTally> = if labels <= MOST_LABELS && kmax < 1 << 15 {
             let size = labels.div_ceil(ranges()).max(1);
             let range = |part: usize| (part * size).min(labels)..((part + 1) * size).min(labels);
@@ -57,7 +57,7 @@ impl LabelTally {
     }
 
     /// The entries of the label at a place: (rank, predicted, hits).
-    pub(super) fn entries(&self, place: usize) -> impl Iterator<Item = (u32, u32, u32)> {
+    pub(in crate::evaluate) fn entries(&self, place: usize) -> impl Iterator<Item = (u32, u32, u32)> {
         let range = self.offsets[place] as usize..self.offsets[place + 1] as usize;
         range.map(|at| (self.ranks[at], self.predicted[at], self.hits[at]))
     }
@@ -80,7 +80,7 @@ impl LabelTally {
     }
 
     /// The sum of two tallies.
-    pub(super) fn merge(&self, other: &LabelTally) -> LabelTally {
+    pub(in crate::evaluate) fn merge(&self, other: &LabelTally) -> LabelTally {
         let rows = |tally: &LabelTally| -> Vec<(u32, u32, u32, u32)> {
             let entry = |place: usize| tally.entries(place).map(move |(rank, p, h)| (tally.ids[place], rank, p, h));
             (0..tally.ids.len()).flat_map(entry).collect()
@@ -181,15 +181,15 @@ fn count_sorted(kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
 
 /// How often each label is positive.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Positives {
+pub(in crate::evaluate) struct Positives {
     /// Labels that are, ascending.
-    pub(super) ids: Vec<u32>,
-    pub(super) counts: Vec<u64>,
+    pub(in crate::evaluate) ids: Vec<u32>,
+    pub(in crate::evaluate) counts: Vec<u64>,
 }
 
 impl Positives {
     /// Counts labels, of which there are `labels`.
-    pub(super) fn count(labels: usize, ids: &[u32]) -> Positives {
+    pub(in crate::evaluate) fn count(labels: usize, ids: &[u32]) -> Positives {
         let (ids, counts) = if labels <= 8 * ids.len() + (1 << 20) {
             let size = labels.div_ceil(ranges()).max(1);
             let count = |part: usize| {
@@ -214,12 +214,12 @@ impl Positives {
     }
 
     /// All of them together.
-    pub(super) fn total(&self) -> u64 {
+    pub(in crate::evaluate) fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 
     /// The sum of two.
-    pub(super) fn merge(&self, other: &Positives) -> Positives {
+    pub(in crate::evaluate) fn merge(&self, other: &Positives) -> Positives {
         let pairs = |p: &Positives| -> Vec<(u32, u64)> { p.ids.iter().copied().zip(p.counts.iter().copied()).collect() };
         let mut all = [pairs(self), pairs(other)].concat();
         all.sort_unstable();

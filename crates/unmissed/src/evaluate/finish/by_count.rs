@@ -20,7 +20,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::tally::Tally;
+use crate::evaluate::tally::Tally;
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -71,7 +71,7 @@ impl Tally {
     /// Hits by training count. The tally must cover all rows and have counted by label, which every evaluation of means over
     /// labels does.
     pub fn by_count(&self, train: &LabelStats) -> Result<HitsByCount> {
-        super::request::same("the training labels", "labels", self.settings.labels as usize, train.labels() as usize)?;
+        crate::evaluate::builder::same("the training labels", "labels", self.settings.labels as usize, train.labels() as usize)?;
         if !self.settings.by_label()? {
             return Err(Error::value("this tally has no counts by label").hint("evaluate macro-f or coverage too"));
         }

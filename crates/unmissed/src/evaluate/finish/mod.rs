@@ -1,42 +1,51 @@
 //! From a tally to rows: every value with its standard error and interval.
 
-use super::bootstrap::{Replicates, replicates};
-use super::conventions::EMPTY_ROWS;
-use super::gains::{self, Cell};
-use super::interval::{IntervalKind, Measured, of_masked_ratio, of_mean, of_ratio};
-use super::label_values::{LabelSums, label_sums, label_terms};
-use super::layout::{
+mod bootstrap;
+pub(in crate::evaluate) mod by_count;
+pub mod compare;
+mod diagnose;
+mod gains;
+pub mod interval;
+mod label_sums;
+mod labels;
+
+use self::bootstrap::{Replicates, replicates};
+use crate::evaluate::plan::conventions::EMPTY_ROWS;
+use self::gains::{self, Cell};
+use self::interval::{IntervalKind, Measured, of_masked_ratio, of_mean, of_ratio};
+use self::label_sums::{LabelSums, label_sums, label_terms};
+use crate::evaluate::tally::layout::{
     CROSS, CROSS_HH, CROSS_HX, CROSS_XH, D, DD, H, HH, Layout, MASK, MASK_DD, MASK_H, MASK_XD, SLOTS, UNLABELLED, VOID, X, XD, XH,
     XX,
 };
-use super::report::{EvaluationResult, Row};
-use super::settings::{GroupShare, Kind, Settings, Term};
-use super::tally::Tally;
+use crate::evaluate::report::{EvaluationResult, Row};
+use crate::evaluate::plan::settings::{GroupShare, Kind, Settings, Term};
+use crate::evaluate::tally::Tally;
 use crate::error::Result;
 use crate::metrics::{Assumption, Estimator, Shape};
 use crate::progress::{Progress, Silent};
 
 /// What is measured: one number a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Key {
-    pub(super) asked: usize,
-    pub(super) ki: usize,
-    pub(super) estimator: Estimator,
-    pub(super) lane: usize,
-    pub(super) group: usize,
+pub(in crate::evaluate) struct Key {
+    pub(in crate::evaluate) metric: usize,
+    pub(in crate::evaluate) ki: usize,
+    pub(in crate::evaluate) estimator: Estimator,
+    pub(in crate::evaluate) column: usize,
+    pub(in crate::evaluate) group: usize,
 }
 
 /// A tally with its totals.
-pub(super) struct Finish<'a> {
-    pub(super) tally: &'a Tally,
-    pub(super) settings: &'a Settings,
-    pub(super) layout: Layout,
-    pub(super) totals: Vec<f64>,
+pub(in crate::evaluate) struct Finish<'a> {
+    pub(in crate::evaluate) tally: &'a Tally,
+    pub(in crate::evaluate) settings: &'a Settings,
+    pub(in crate::evaluate) layout: Layout,
+    pub(in crate::evaluate) totals: Vec<f64>,
     terms: Vec<Term>,
-    pub(super) labels: Vec<LabelSums>,
+    pub(in crate::evaluate) labels: Vec<LabelSums>,
     /// Places of the label metrics among those asked for.
-    pub(super) label_places: Vec<usize>,
-    pub(super) replicates: Option<Replicates>,
+    pub(in crate::evaluate) label_places: Vec<usize>,
+    pub(in crate::evaluate) replicates: Option<Replicates>,
 }
 
 impl Tally {
@@ -49,9 +58,9 @@ impl Tally {
     pub fn finish_watched(&self, progress: &dyn Progress) -> Result<EvaluationResult> {
         let finish = Finish::new(self, progress)?;
         let rows = finish.rows()?;
-        let comparisons = super::compare::comparisons(&finish)?;
-        let findings = super::diagnose::findings(&finish, &rows, &comparisons)?;
-        let notes = super::diagnose::notes(&finish);
+        let comparisons = compare::comparisons(&finish)?;
+        let findings = diagnose::findings(&finish, &rows, &comparisons)?;
+        let notes = diagnose::notes(&finish);
         let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
         Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions.clone(), findings, notes })
     }
@@ -77,21 +86,21 @@ impl<'a> Finish<'a> {
     }
 
     /// Rows that means are over.
-    pub(super) fn n(&self) -> f64 {
+    pub(in crate::evaluate) fn n(&self) -> f64 {
         let left_out =
             if self.settings.conventions.differs(&EMPTY_ROWS) { self.totals[self.layout.counter(UNLABELLED)] } else { 0.0 };
         self.settings.rows as f64 - left_out
     }
 
     /// Everything that is measured, in the order of reports.
-    pub(super) fn keys(&self) -> Vec<Key> {
+    pub(in crate::evaluate) fn keys(&self) -> Vec<Key> {
         let mut keys = Vec::new();
-        for (asked, request) in self.settings.asked.iter().enumerate() {
+        for (metric, chosen) in self.settings.metrics.iter().enumerate() {
             for ki in 0..self.settings.ks.len() {
-                for estimator in &request.estimators {
-                    for lane in self.settings.lanes_of(*estimator) {
+                for estimator in &chosen.estimators {
+                    for column in self.settings.columns_of(*estimator) {
                         for group in 0..self.settings.groups.len() {
-                            keys.push(Key { asked, ki, estimator: *estimator, lane, group });
+                            keys.push(Key { metric, ki, estimator: *estimator, column, group });
                         }
                     }
                 }
@@ -108,14 +117,14 @@ impl<'a> Finish<'a> {
                 let (low, high) = measured.ends(self.settings.level);
                 let bias = self.bias(key, model);
                 let mut assumption = self.assumption(key)?.sentence().to_owned();
-                if let Some((_, tau)) = self.settings.lanes[key.lane].clip {
+                if let Some((_, tau)) = self.settings.columns[key.column].clip {
                     assumption = format!("{assumption} (inverse propensities cut at {tau})");
                 }
                 rows.push(Row {
-                    metric: self.settings.asked[key.asked].name(),
+                    metric: self.settings.metrics[key.metric].name(),
                     k: self.settings.ks[key.ki],
                     estimator: key.estimator,
-                    propensity: self.settings.lanes[key.lane].origin.clone(),
+                    propensity: self.settings.columns[key.column].origin.clone(),
                     group: self.settings.groups[key.group].0.clone(),
                     model: self.settings.models[model].clone(),
                     value: measured.value,
@@ -133,7 +142,7 @@ impl<'a> Finish<'a> {
 
     /// The declared assumption, or what takes its place on a controlled set.
     fn assumption(&self, key: Key) -> Result<Assumption> {
-        let metric = self.settings.asked[key.asked].metric()?;
+        let metric = self.settings.metrics[key.metric].metric()?;
         let declared = metric.offer(key.estimator).map_or(Assumption::Complete, |offer| offer.assumption);
         if !self.settings.is_controlled {
             return Ok(declared);
@@ -145,24 +154,24 @@ impl<'a> Finish<'a> {
         })
     }
 
-    pub(super) fn term(&self, key: Key) -> Option<(usize, &Term)> {
-        self.terms.iter().enumerate().find(|(_, term)| term.asked == key.asked)
+    pub(in crate::evaluate) fn term(&self, key: Key) -> Option<(usize, &Term)> {
+        self.terms.iter().enumerate().find(|(_, term)| term.metric == key.metric)
     }
 
     /// A total of (key, model).
-    pub(super) fn total(&self, key: Key, model: usize, slot: usize) -> f64 {
+    pub(in crate::evaluate) fn total(&self, key: Key, model: usize, slot: usize) -> f64 {
         let Some((place, _)) = self.term(key) else { return f64::NAN };
-        self.totals[self.layout.model(key.group, model, place, key.ki) + slot * self.layout.width + key.lane]
+        self.totals[self.layout.model(key.group, model, place, key.ki) + slot * self.layout.width + key.column]
     }
 
     /// A total of the best row terms.
     fn best(&self, key: Key, slot: usize) -> f64 {
         let Some((place, _)) = self.term(key) else { return f64::NAN };
-        self.totals[self.layout.best(key.group, place, key.ki) + slot * self.layout.width + key.lane]
+        self.totals[self.layout.best(key.group, place, key.ki) + slot * self.layout.width + key.column]
     }
 
     fn cell<'b>(&self, key: Key, term: &'b Term) -> Cell<'b> {
-        Cell { term, ki: key.ki, group: key.group, lane: key.lane }
+        Cell { term, ki: key.ki, group: key.group, column: key.column }
     }
 
     fn bias(&self, key: Key, model: usize) -> Option<f64> {
@@ -170,7 +179,7 @@ impl<'a> Finish<'a> {
         gains::clipping_bias(self.tally, self.n(), self.cell(key, term), model)
     }
 
-    pub(super) fn is_mask(&self) -> bool {
+    pub(in crate::evaluate) fn is_mask(&self) -> bool {
         self.settings.interval == IntervalKind::Mask
     }
 
@@ -178,11 +187,11 @@ impl<'a> Finish<'a> {
     /// were shown without replacement.
     fn has_masked(&self, key: Key, term: &Term) -> bool {
         let without_replacement = matches!(term.kind, Kind::Product) && self.settings.controlled.is_some();
-        key.lane != 0 || (self.settings.only_lane().is_some() && !without_replacement)
+        key.column != 0 || (self.settings.only_column().is_some() && !without_replacement)
     }
 
     /// The value of one model with its variance.
-    pub(super) fn measure(&self, key: Key, model: usize) -> Measured {
+    pub(in crate::evaluate) fn measure(&self, key: Key, model: usize) -> Measured {
         let Some((_, term)) = self.term(key) else { return self.measure_label(key, model) };
         if self.total(key, model, VOID) > 0.0 {
             return Measured::default();
@@ -224,14 +233,14 @@ impl<'a> Finish<'a> {
     }
 
     /// The difference of two models, its variance from paired rows.
-    pub(super) fn difference(&self, key: Key, pair: usize, a: usize, b: usize) -> Measured {
+    pub(in crate::evaluate) fn difference(&self, key: Key, pair: usize, a: usize, b: usize) -> Measured {
         let (of_a, of_b) = (self.measure(key, a), self.measure(key, b));
         let (Some(x), Some(y)) = (of_a.value, of_b.value) else { return Measured::default() };
         let Some((place, term)) = self.term(key) else {
             return Measured::new(x - y, self.label_difference_variance(key, a, b));
         };
         let n = self.n();
-        let cross_of = |slot: usize| self.totals[self.layout.pair(slot, key.group, pair, place, key.ki) + key.lane];
+        let cross_of = |slot: usize| self.totals[self.layout.pair(slot, key.group, pair, place, key.ki) + key.column];
         let (cross, d) = (cross_of(CROSS), self.best(key, D));
         let both = |slot: usize| (self.total(key, a, slot), self.total(key, b, slot));
         // With the same denominator for both, the difference is one ratio.

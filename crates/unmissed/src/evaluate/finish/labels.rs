@@ -10,48 +10,48 @@
 //! Mask intervals: labels go missing independently across rows.
 
 use super::bootstrap::{Replicates, variance};
-use super::conventions::{ABSENT_LABELS, COVERAGE_OF};
-use super::finish::{Finish, Key};
+use crate::evaluate::plan::conventions::{ABSENT_LABELS, COVERAGE_OF};
+use super::{Finish, Key};
 use super::interval::Measured;
 use crate::metrics::{LabelCounts, LabelTerm, Shape};
 
 impl Finish<'_> {
     fn label_place(&self, key: Key) -> Option<usize> {
-        self.label_places.iter().position(|place| *place == key.asked)
+        self.label_places.iter().position(|place| *place == key.metric)
     }
 
     fn label_term(&self, key: Key) -> Option<&'static dyn LabelTerm> {
-        match self.settings.asked[key.asked].metric().map(|metric| metric.shape()) {
+        match self.settings.metrics[key.metric].metric().map(|metric| metric.shape()) {
             Ok(Shape::Label(term)) => Some(term),
             _ => None,
         }
     }
 
     /// The value of one model with its variance.
-    pub(super) fn measure_label(&self, key: Key, model: usize) -> Measured {
+    pub(in crate::evaluate) fn measure_label(&self, key: Key, model: usize) -> Measured {
         let (Some(place), Some(term)) = (self.label_place(key), self.label_term(key)) else { return Measured::default() };
         let (sums, labels) = (&self.labels[model], self.divisor(key, term));
-        let mut total = sums.sums[sums.at(key.group, place, key.ki, key.lane)];
+        let mut total = sums.sums[sums.at(key.group, place, key.ki, key.column)];
         if self.counts_absent(term) {
             total += self.absent(key, model);
         }
         let spread = match self.is_mask() {
             _ if !self.is_plain(term) => None,
             true => self.label_mask_variance(key, model, term).map(|v| v / (labels * labels)),
-            false => self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.lane).iter().map(|v| v / labels))),
+            false => self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.column).iter().map(|v| v / labels))),
         };
         Measured::new(total / labels, spread)
     }
 
     /// The variance of the difference of two models.
-    pub(super) fn label_difference_variance(&self, key: Key, a: usize, b: usize) -> Option<f64> {
+    pub(in crate::evaluate) fn label_difference_variance(&self, key: Key, a: usize, b: usize) -> Option<f64> {
         let (place, term) = (self.label_place(key)?, self.label_term(key)?);
         if self.is_mask() || !self.is_plain(term) {
             return None;
         }
         let labels = self.divisor(key, term);
         self.spread(|r| {
-            let of = |model| r.of(model, key.group, place, key.ki, key.lane);
+            let of = |model| r.of(model, key.group, place, key.ki, key.column);
             variance(of(a).iter().zip(of(b)).map(|(a, b)| (a - b) / labels).collect::<Vec<_>>().into_iter())
         })
     }
@@ -70,7 +70,7 @@ impl Finish<'_> {
 
     /// Whether the sum over labels and what it is divided by are those that intervals know of: which labels are absent or present
     /// varies as well, and neither the bootstrap nor the counts follow that.
-    pub(super) fn is_plain(&self, term: &dyn LabelTerm) -> bool {
+    pub(in crate::evaluate) fn is_plain(&self, term: &dyn LabelTerm) -> bool {
         !self.counts_absent(term) && !self.is_of_present(term)
     }
 
@@ -99,23 +99,23 @@ impl Finish<'_> {
 
     /// The mask variance of the sum over labels; see the module's page.
     fn label_mask_variance(&self, key: Key, model: usize, term: &dyn LabelTerm) -> Option<f64> {
-        let known = if key.lane == 0 { self.settings.only_lane()? } else { key.lane };
+        let known = if key.column == 0 { self.settings.only_column()? } else { key.column };
         let (counts, positives) = (&self.tally.labels[model], &self.tally.positives);
-        let (k, beta) = (self.settings.ks[key.ki], self.settings.asked[key.asked].beta);
+        let (k, beta) = (self.settings.ks[key.ki], self.settings.metrics[key.metric].beta);
         let mut total = 0.0;
         for (place, label) in counts.ids.iter().enumerate() {
             let Ok(at) = positives.ids.binary_search(label) else { continue };
             if !self.in_group(key, *label) {
                 continue;
             }
-            let inverse = self.tally.table.lanes(self.tally.table.place(*label));
+            let inverse = self.tally.table.inverse_at(self.tally.table.place(*label));
             let within = counts.entries(place).take_while(|(rank, _, _)| (*rank as usize) < k);
             let (predicted, hits) =
                 within.fold((0.0, 0.0), |(p, h), (_, predicted, hit)| (p + f64::from(predicted), h + f64::from(hit)));
             let of = |hits: f64, positives: f64| {
                 let mut out = [0.0];
                 if hits > 0.0 {
-                    term.add(LabelCounts { hits, predicted, positives }, &inverse[key.lane..=key.lane], beta, &mut out);
+                    term.add(LabelCounts { hits, predicted, positives }, &inverse[key.column..=key.column], beta, &mut out);
                 }
                 out[0]
             };

@@ -1,11 +1,11 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
-use super::conventions::Conventions;
-use super::groups::Groups;
-use super::interval::IntervalKind;
+use super::plan::conventions::Conventions;
+use super::plan::groups::Groups;
+use super::finish::interval::IntervalKind;
 use super::report::{EvaluationResult, Row};
 use super::rows::LaterRows;
-use super::settings::Rate;
+use super::plan::settings::Rate;
 use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;

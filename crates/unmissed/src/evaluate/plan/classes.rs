@@ -9,25 +9,25 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// What the table knows about labels, by label.
-pub(super) struct Columns<'a> {
+pub(in crate::evaluate) struct Attributes<'a> {
     /// Propensities, by model.
-    pub(super) propensities: Vec<&'a [f64]>,
+    pub(in crate::evaluate) propensities: Vec<&'a [f64]>,
     /// Weights, when there are any.
-    pub(super) weights: Option<&'a [f64]>,
+    pub(in crate::evaluate) weights: Option<&'a [f64]>,
     /// Groups; empty without groups.
-    pub(super) groups: &'a [u16],
+    pub(in crate::evaluate) groups: &'a [u16],
 }
 
 /// See the module's page.
-pub(super) struct Classes {
+pub(in crate::evaluate) struct Classes {
     /// The class of each label; 0 for labels that are not wanted.
-    pub(super) index: Vec<u32>,
+    pub(in crate::evaluate) index: Vec<u32>,
     /// For each class a label that belongs to it; small propensities and large weights first.
-    pub(super) examples: Vec<u32>,
+    pub(in crate::evaluate) examples: Vec<u32>,
 }
 
 impl Classes {
-    /// Numbers the classes anew, so that they descend in the first column, in the second where they tie, and so on.
+    /// Numbers the classes anew, so that they descend in the first attribute, in the second where they tie, and so on.
     fn sort(&mut self, descending: impl Fn(u32, u32) -> Ordering, wanted: &[u32]) {
         let mut order: Vec<u32> = (0..self.examples.len() as u32).collect();
         order.sort_by(|a, b| descending(self.examples[*a as usize], self.examples[*b as usize]));
@@ -60,7 +60,7 @@ impl Hasher for Same {
     }
 }
 
-impl Columns<'_> {
+impl Attributes<'_> {
     fn numbers(&self) -> impl Iterator<Item = &[f64]> {
         self.propensities.iter().copied().chain(self.weights)
     }
@@ -77,8 +77,8 @@ impl Columns<'_> {
             *hash = (hash.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         }
         let mut hashes = vec![0; labels.len()];
-        for column in self.numbers() {
-            hashes.iter_mut().zip(labels).for_each(|(hash, label)| step(hash, column[*label as usize].to_bits()));
+        for attribute in self.numbers() {
+            hashes.iter_mut().zip(labels).for_each(|(hash, label)| step(hash, attribute[*label as usize].to_bits()));
         }
         if !self.groups.is_empty() {
             hashes.iter_mut().zip(labels).for_each(|(hash, label)| step(hash, u64::from(self.groups[*label as usize])));
@@ -89,15 +89,15 @@ impl Columns<'_> {
     }
 
     fn agree(&self, a: usize, b: usize) -> bool {
-        self.numbers().all(|column| column[a].to_bits() == column[b].to_bits())
+        self.numbers().all(|attribute| attribute[a].to_bits() == attribute[b].to_bits())
             && (self.groups.is_empty() || self.groups[a] == self.groups[b])
     }
 }
 
 /// The classes of the wanted labels (ascending) among `labels`; `None` when there are too many to be worth it.
-pub(super) fn classes(labels: usize, wanted: &[u32], columns: &Columns<'_>) -> Option<Classes> {
+pub(in crate::evaluate) fn classes(labels: usize, wanted: &[u32], attributes: &Attributes<'_>) -> Option<Classes> {
     let most = wanted.len() / 4;
-    let hashes: Vec<Vec<u64>> = wanted.par_chunks(CHUNK).map(|labels| columns.hashes(labels)).collect();
+    let hashes: Vec<Vec<u64>> = wanted.par_chunks(CHUNK).map(|labels| attributes.hashes(labels)).collect();
     let mut known: HashMap<u64, u32, BuildHasherDefault<Same>> = HashMap::default();
     let (mut index, mut examples) = (vec![0; labels], Vec::new());
     for (label, hash) in wanted.iter().zip(hashes.iter().flatten()) {
@@ -111,12 +111,12 @@ pub(super) fn classes(labels: usize, wanted: &[u32], columns: &Columns<'_>) -> O
         index[*label as usize] = class;
     }
     // Two different labels with one hash would be one class: all but impossible, and then there are no classes.
-    let sound = |label: &u32| columns.agree(*label as usize, examples[index[*label as usize] as usize] as usize);
+    let sound = |label: &u32| attributes.agree(*label as usize, examples[index[*label as usize] as usize] as usize);
     if !wanted.par_iter().with_min_len(CHUNK).all(sound) {
         return None;
     }
     let mut found = Classes { index, examples };
-    found.sort(|a, b| columns.descending(a, b), wanted);
+    found.sort(|a, b| attributes.descending(a, b), wanted);
     Some(found)
 }
 
@@ -130,16 +130,16 @@ mod tests {
         let w: Vec<f64> = (0..400).map(|label| f64::from(label % 2)).collect();
         let groups: Vec<u16> = (0..400).map(|label| u16::from(label >= 200)).collect();
         let wanted: Vec<u32> = (0..400).filter(|label| label % 7 != 0).collect();
-        let columns = Columns { propensities: vec![&p], weights: Some(&w), groups: &groups };
-        let found = classes(400, &wanted, &columns).unwrap();
+        let attributes = Attributes { propensities: vec![&p], weights: Some(&w), groups: &groups };
+        let found = classes(400, &wanted, &attributes).unwrap();
         assert_eq!(found.examples.len(), 12);
         for label in &wanted {
             let example = found.examples[found.index[*label as usize] as usize];
-            assert!(columns.agree(*label as usize, example as usize));
+            assert!(attributes.agree(*label as usize, example as usize));
         }
         let of_places = found.examples.iter().map(|label| (p[*label as usize], -w[*label as usize]));
         assert!(of_places.is_sorted(), "small propensities first, then large weights");
         let distinct: Vec<f64> = (0..400).map(f64::from).collect();
-        assert!(classes(400, &wanted, &Columns { propensities: vec![&distinct], weights: None, groups: &[] }).is_none());
+        assert!(classes(400, &wanted, &Attributes { propensities: vec![&distinct], weights: None, groups: &[] }).is_none());
     }
 }

@@ -1,15 +1,15 @@
 //! From what was asked for to a tally: the pass, and counts by label of what it selected.
 
-use super::interval::IntervalKind;
-use super::label_tally::{LabelTally, Positives};
-use super::layout::Layout;
-use super::pass::{CHUNK, ChunkResult, Plan};
-use super::request::Evaluation;
-use super::settings::{Kind, Settings};
-use super::table::Table;
-use super::tally::{Entries, Tally};
+use crate::evaluate::finish::interval::IntervalKind;
+use crate::evaluate::tally::labels::{LabelTally, Positives};
+use super::chunk::{CHUNK, ChunkResult, run_chunk};
+use crate::evaluate::builder::Evaluation;
+use crate::evaluate::plan::Plan;
+use crate::evaluate::plan::settings::Settings;
+use crate::evaluate::plan::table::Table;
+use crate::evaluate::tally::{Entries, Tally};
 use crate::error::{Error, Result};
-use crate::metrics::{Estimator, Shape};
+use crate::metrics::Shape;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -24,30 +24,10 @@ impl Evaluation<'_> {
     }
 
     /// The pass for everything but propensities that depend on the row.
-    pub(super) fn label_wise_tally(&self) -> Result<Tally> {
+    pub(in crate::evaluate) fn label_wise_tally(&self) -> Result<Tally> {
         let positives = Positives::count(self.truth.cols(), self.truth.ids());
-        let (settings, table) = self.resolve(&positives)?;
-        let terms = settings.terms()?;
-        let layout = Layout::new(&settings, terms.len());
-        let wants = |estimator| settings.asked.iter().any(|asked| asked.wants(estimator));
-        let has_product = terms.iter().any(|term| matches!(term.kind, Kind::Product));
-        let plan = Plan {
-            settings: &settings,
-            layout,
-            table: &table,
-            truth: self.truth,
-            models: self.models.iter().map(|(_, scores)| *scores).collect(),
-            shown: self.shown.filter(|_| settings.hajek),
-            label_counts: self.label_counts.as_deref(),
-            abandonment: settings.controlled.filter(|_| has_product).map(|(shown, of)| {
-                let most = settings.depth.min(shown as usize);
-                super::controlled::abandonment(shown, of, most)
-            }),
-            needs_best: wants(Estimator::Normalized),
-            only_lane: settings.only_lane(),
-            mask: settings.interval == IntervalKind::Mask,
-            terms,
-        };
+        let (settings, table) = self.choose(&positives)?;
+        let plan = Plan::new(self, &settings, &table)?;
         let chunks = self.truth.rows().div_ceil(CHUNK);
         let (index, of) = self.shard;
         let range = chunks * index / of..chunks * (index + 1) / of;
@@ -56,7 +36,7 @@ impl Evaluation<'_> {
             .clone()
             .into_par_iter()
             .map(|chunk| {
-                let result = plan.run(chunk);
+                let result = run_chunk(&plan, chunk);
                 self.progress.advance(CHUNK as u64).map(|()| result)
             })
             .collect::<Result<_>>()?;
@@ -90,7 +70,7 @@ impl Evaluation<'_> {
             let offsets = self.truth.offsets();
             Positives::count(labels, &self.truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize])
         };
-        let has_label_metrics = settings.asked.iter().any(|asked| matches!(asked.metric().map(|m| m.shape()), Ok(Shape::Label(_))));
+        let has_label_metrics = settings.metrics.iter().any(|chosen| matches!(chosen.metric().map(|m| m.shape()), Ok(Shape::Label(_))));
         let entries = (settings.bootstrap > 0 && has_label_metrics && settings.interval == IntervalKind::Population)
             .then(|| self.entries(&settings, rows.clone(), &results));
         let first = (rows.start / CHUNK) as u64;

@@ -1,17 +1,18 @@
 //! Row terms: what one row adds to the sums of every cell.
 //!
-//! Lanes go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
+//! Columns go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
 //! nothing but their best row term.
 
-use super::layout::{CROSS, D, DD, X, XD, XX};
-use super::pass::{Plan, Scratch};
+use crate::evaluate::tally::layout::{CROSS, D, DD, X, XD, XX};
+use super::chunk::Scratch;
+use crate::evaluate::plan::Plan;
 use super::select::{FEW, sort_few};
-use super::settings::Kind;
-use super::table::BLOCK;
+use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::plan::table::BLOCK;
 
 /// Adds the row terms of all labels together and of each group; `after` sees the row terms of each.
 #[inline(always)]
-pub(super) fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
+pub(in crate::evaluate) fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
     // All labels of the row are members: the list is always 0, 1, ..., and only its length changes.
     while s.everybody.len() < s.places.len() {
         s.everybody.push(s.everybody.len() as u32);
@@ -76,29 +77,29 @@ fn block_of(values: &[f64], start: usize) -> [f64; BLOCK] {
     block
 }
 
-/// The weight among the lanes of a label.
+/// The weight among the columns of a label.
 #[inline(always)]
-fn weight_of(plan: &Plan<'_>, lanes: &[f64], base: usize) -> f64 {
-    plan.table.weight_lane.map_or(1.0, |lane| lanes[base + lane])
+fn weight_of(plan: &Plan<'_>, columns: &[f64], base: usize) -> f64 {
+    plan.table.weight_column.map_or(1.0, |column| columns[base + column])
 }
 
 #[inline(always)]
 fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
-    for (lane, sum) in sums[start..start + BLOCK].iter_mut().enumerate() {
-        *sum += f(lane);
+    for (column, sum) in sums[start..start + BLOCK].iter_mut().enumerate() {
+        *sum += f(column);
     }
 }
 
-/// The larger and the smaller of two, lane by lane.
+/// The larger and the smaller of two, column by column.
 #[inline(always)]
 fn ordered(a: [f64; BLOCK], b: [f64; BLOCK]) -> ([f64; BLOCK], [f64; BLOCK]) {
     // Not by comparing: a conditional move back to where a number came from would become a slow masked store.
-    let larger = std::array::from_fn(|lane| a[lane].max(b[lane]));
-    let smaller = std::array::from_fn(|lane| a[lane].min(b[lane]));
+    let larger = std::array::from_fn(|column| a[column].max(b[column]));
+    let smaller = std::array::from_fn(|column| a[column].min(b[column]));
     (larger, smaller)
 }
 
-/// Where the lanes of the labels of the group start, largest inverse propensity first, when one order serves all lanes.
+/// Where the columns of the labels of the group start, largest inverse propensity first, when one order serves all columns.
 #[inline(always)]
 fn order(plan: &Plan<'_>, s: &mut Scratch) {
     let key = |at: u32| (s.places[at as usize] as u64) << 32 | u64::from(at);
@@ -131,9 +132,9 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
             let value_of = |base: usize| {
-                let mut value = block_of(&s.lanes, base + block * BLOCK);
+                let mut value = block_of(&s.inverse, base + block * BLOCK);
                 if *weighted {
-                    let weight = weight_of(plan, &s.lanes, base);
+                    let weight = weight_of(plan, &s.inverse, base);
                     value.iter_mut().for_each(|v| *v *= weight);
                 }
                 value
@@ -143,7 +144,7 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
             } else {
                 for (seen, at) in s.members.iter().enumerate() {
                     let mut value = value_of((s.start + *at as usize) * layout.width);
-                    // Insertion in all lanes at once, without branches.
+                    // Insertion in all columns at once, without branches.
                     for slot in &mut s.best[..seen.min(kmax)] {
                         (*slot, value) = ordered(*slot, value);
                     }
@@ -164,20 +165,20 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
             }
             let start = layout.best(group, place, ki) + block * BLOCK;
             let value = total.map(|t| t * (scale * factor));
-            add(sums, start + D * layout.width, |lane| value[lane]);
-            add(sums, start + DD * layout.width, |lane| value[lane] * value[lane]);
+            add(sums, start + D * layout.width, |column| value[column]);
+            add(sums, start + DD * layout.width, |column| value[column] * value[column]);
             for model in 0..plan.models.len() {
                 if !s.group_hits[model].is_empty() {
                     let x = block_of(&s.terms, plan.term_at(model, place, ki) + block * BLOCK);
                     let start = layout.model(group, model, place, ki) + XD * layout.width + block * BLOCK;
-                    add(sums, start, |lane| x[lane] * value[lane]);
+                    add(sums, start, |column| x[column] * value[column]);
                 }
             }
         }
     }
 }
 
-/// Adds the row terms of sums and products of one model and block of lanes.
+/// Adds the row terms of sums and products of one model and block of columns.
 #[inline(always)]
 fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
     let (layout, ks) = (plan.layout, &plan.settings.ks);
@@ -190,11 +191,11 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                 Kind::Sum { discounts, scales, weighted, by_relevant } => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
                         let base = (s.start + hits[next].at as usize) * layout.width;
-                        let q = block_of(&s.lanes, base + block * BLOCK);
+                        let q = block_of(&s.inverse, base + block * BLOCK);
                         let gain =
-                            discounts[hits[next].rank as usize] * if *weighted { weight_of(plan, &s.lanes, base) } else { 1.0 };
-                        for lane in 0..BLOCK {
-                            total[lane] += gain * q[lane];
+                            discounts[hits[next].rank as usize] * if *weighted { weight_of(plan, &s.inverse, base) } else { 1.0 };
+                        for column in 0..BLOCK {
+                            total[column] += gain * q[column];
                         }
                         next += 1;
                     }
@@ -204,15 +205,15 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                 Kind::Product => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
                         let base = (s.start + hits[next].at as usize) * layout.width;
-                        let q = block_of(&s.lanes, base + block * BLOCK);
-                        for lane in 0..BLOCK {
-                            total[lane] *= 1.0 - q[lane];
+                        let q = block_of(&s.inverse, base + block * BLOCK);
+                        for column in 0..BLOCK {
+                            total[column] *= 1.0 - q[column];
                         }
                         next += 1;
                     }
                     let mut value = total.map(|t| 1.0 - t);
                     if let Some(table) = &plan.abandonment {
-                        // Lane 0 is what was observed, lane 1 the known rate.
+                        // Column 0 is what was observed, column 1 the known rate.
                         if block == 0 {
                             value[1] = 1.0 - table[next];
                         }
@@ -222,8 +223,8 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                 Kind::Set { .. } => break,
             };
             let start = layout.model(group, model, place, ki) + block * BLOCK;
-            add(sums, start + X * layout.width, |lane| value[lane]);
-            add(sums, start + XX * layout.width, |lane| value[lane] * value[lane]);
+            add(sums, start + X * layout.width, |column| value[column]);
+            add(sums, start + XX * layout.width, |column| value[column] * value[column]);
             let at = plan.term_at(model, place, ki) + block * BLOCK;
             s.terms[at..at + BLOCK].copy_from_slice(&value);
         }

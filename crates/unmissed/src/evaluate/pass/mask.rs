@@ -1,7 +1,7 @@
 //! Estimated mask variances of row terms: these rows, and only which labels are missing is random.
 //!
 //! Unbiased sums: a label with gain g (weight times discount over scale) adds `g^2 q^2 (1 - p)`, an unbiased estimate of its share
-//! `g^2 y (1 - p)/p`; for a clipped lane `g^2 min(q, tau)^2 (1 - p)`. Unbiased products and other functions of the label set: the
+//! `g^2 y (1 - p)/p`; for a clipped column `g^2 min(q, tau)^2 (1 - p)`. Unbiased products and other functions of the label set: the
 //! squared estimate minus an unbiased estimate of the square, `f~^2 - (f^2)~`; for products `f^2 = f`, since f is 0 or 1. Two
 //! models: the same with `g_a g_b`, and with `f~_a f~_b - (f_a f_b)~`, where the product of two products is the product over the
 //! union of the lists.
@@ -20,18 +20,19 @@
 //! # Reference
 //! Efron and Stein, "The jackknife estimate of variance", 1981.
 
-use super::layout::{CROSS, MASK, MASK_DD, MASK_XD};
-use super::pass::{Hit, Plan, Scratch};
+use crate::evaluate::tally::layout::{CROSS, MASK, MASK_DD, MASK_XD};
+use super::chunk::{Hit, Scratch};
+use crate::evaluate::plan::Plan;
 use super::sets::{mask_covariance, observed_covariance};
-use super::settings::Kind;
+use crate::evaluate::plan::settings::Kind;
 
 /// Adds the mask variances of each model and the covariances of each pair.
-pub(super) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
+pub(in crate::evaluate) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
     if plan.needs_best {
         sum_best(plan, group, s, sums);
     }
     let models = plan.models.len();
-    let first = usize::from(plan.only_lane.is_none());
+    let first = usize::from(plan.only_column.is_none());
     let mut pair = 0;
     for a in 0..models {
         for b in a..models {
@@ -42,8 +43,8 @@ pub(super) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
                     } else {
                         plan.layout.pair(CROSS, group, pair, term, ki)
                     };
-                    for lane in first..plan.settings.lanes.len() {
-                        sums[start + lane] += covariance(plan, s, (term, ki, lane), (a, b));
+                    for column in first..plan.settings.columns.len() {
+                        sums[start + column] += covariance(plan, s, (term, ki, column), (a, b));
                     }
                 }
             }
@@ -52,24 +53,24 @@ pub(super) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mu
     }
 }
 
-/// The probability that a label was observed, for what is computed on a lane.
-fn propensity(plan: &Plan<'_>, q: &[f64], lane: usize) -> f64 {
-    let of = match plan.settings.lanes[lane].clip {
+/// The probability that a label was observed, for what is computed on a column.
+fn propensity(plan: &Plan<'_>, q: &[f64], column: usize) -> f64 {
+    let of = match plan.settings.columns[column].clip {
         Some((parent, _)) => parent,
-        None if lane == 0 => plan.only_lane.unwrap_or(0),
-        None => lane,
+        None if column == 0 => plan.only_column.unwrap_or(0),
+        None => column,
     };
     1.0 / q[of]
 }
 
 fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
-    let (term, ki, lane) = cell;
+    let (term, ki, column) = cell;
     let k = plan.settings.ks[ki];
     let (a, b) = (top(&s.group_hits[models.0], k), top(&s.group_hits[models.1], k));
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }
-    let q_of = |hit: &Hit| plan.table.lanes(s.places[hit.at as usize]);
+    let q_of = |hit: &Hit| plan.table.inverse_at(s.places[hit.at as usize]);
     match &plan.terms[term].kind {
         Kind::Sum { discounts, scales, weighted, by_relevant } => {
             let scale = scales[ki] * s.factor(*by_relevant);
@@ -79,31 +80,31 @@ fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), mod
                 let weight = if *weighted { plan.table.weight(s.places[hit.at as usize]) } else { 1.0 };
                 let q = q_of(hit);
                 let gains = discounts[hit.rank as usize] * discounts[other.rank as usize] * weight * weight;
-                total += gains * scale * scale * q[lane] * q[lane] * (1.0 - propensity(plan, q, lane));
+                total += gains * scale * scale * q[column] * q[column] * (1.0 - propensity(plan, q, column));
             }
             total
         }
-        Kind::Product if lane == 0 => {
+        Kind::Product if column == 0 => {
             // Both lists have an observed hit, so the product of the values is 0. The product of the expected values has a factor
             // 1 - y~ for each label in one list alone, which is 0 as well.
             let shared = a.iter().filter(|hit| b.iter().any(|other| other.at == hit.at)).count();
             if shared < a.len() || shared < b.len() {
                 return 0.0;
             }
-            -a.iter().map(|hit| 1.0 - (2.0 - propensity(plan, q_of(hit), lane))).product::<f64>()
+            -a.iter().map(|hit| 1.0 - (2.0 - propensity(plan, q_of(hit), column))).product::<f64>()
         }
         Kind::Product => {
             let union = a.iter().chain(b.iter().filter(|hit| a.iter().all(|other| other.at != hit.at)));
             let both = match &plan.abandonment {
                 Some(table) => table.get(union.count()).copied().unwrap_or(0.0),
-                None => union.map(|hit| 1.0 - q_of(hit)[lane]).product(),
+                None => union.map(|hit| 1.0 - q_of(hit)[column]).product(),
             };
-            let x = 1.0 - s.terms[plan.term_at(models.0, term, ki) + lane];
-            let y = 1.0 - s.terms[plan.term_at(models.1, term, ki) + lane];
+            let x = 1.0 - s.terms[plan.term_at(models.0, term, ki) + column];
+            let y = 1.0 - s.terms[plan.term_at(models.1, term, ki) + column];
             x * y - both
         }
-        Kind::Set { .. } if lane == 0 => {
-            let p = |at: u32| propensity(plan, plan.table.lanes(s.places[at as usize]), 0);
+        Kind::Set { .. } if column == 0 => {
+            let p = |at: u32| propensity(plan, plan.table.inverse_at(s.places[at as usize]), 0);
             observed_covariance(plan, s, (term, ki), models, p)
         }
         Kind::Set { .. } => mask_covariance(plan, s, cell, models),
@@ -112,12 +113,12 @@ fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), mod
 
 /// Adds what the best row terms lose with each label: the largest inverse propensities first, and those behind a lost one move up.
 fn sum_best(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
-    let lanes = plan.settings.lanes.iter().enumerate().filter(|(_, lane)| lane.origin.is_some() && lane.clip.is_none());
-    for (lane, _) in lanes {
+    let columns = plan.settings.columns.iter().enumerate().filter(|(_, column)| column.origin.is_some() && column.clip.is_none());
+    for (column, _) in columns {
         for (term, of) in plan.terms.iter().enumerate() {
             let Kind::Sum { discounts, scales, weighted, by_relevant } = &of.kind else { continue };
             let weight = |at: u32| if *weighted { plan.table.weight(s.places[at as usize]) } else { 1.0 };
-            let q = |at: u32| plan.table.lanes(s.places[at as usize])[lane];
+            let q = |at: u32| plan.table.inverse_at(s.places[at as usize])[column];
             let mut order: Vec<(f64, u32)> = s.members.iter().map(|at| (q(*at) * weight(*at), *at)).collect();
             order.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
             for (ki, k) in plan.settings.ks.iter().enumerate() {
@@ -127,12 +128,12 @@ fn sum_best(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
                     let ((value, at), next) = (order[rank], order.get(rank + 1).map_or(0.0, |next| next.0));
                     lost += discounts[rank] * scale * (value - next);
                     let missing = 1.0 - 1.0 / q(at);
-                    sums[plan.layout.best(group, term, ki) + MASK_DD * plan.layout.width + lane] += missing * lost * lost;
+                    sums[plan.layout.best(group, term, ki) + MASK_DD * plan.layout.width + column] += missing * lost * lost;
                     for (model, hits) in s.group_hits.iter().enumerate() {
                         if let Some(hit) = top(hits, *k).iter().find(|hit| hit.at == at) {
                             let gain = discounts[hit.rank as usize] * scale * value;
                             let start = plan.layout.model(group, model, term, ki) + MASK_XD * plan.layout.width;
-                            sums[start + lane] += missing * gain * lost;
+                            sums[start + column] += missing * gain * lost;
                         }
                     }
                 }

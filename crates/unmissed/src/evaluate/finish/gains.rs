@@ -11,16 +11,16 @@
 //! # Assumes
 //! Errors of the propensities of different labels are independent; the curve behind them adds more.
 
-use super::settings::{Kind, Term};
-use super::tally::Tally;
+use crate::evaluate::plan::settings::{Kind, Term};
+use crate::evaluate::tally::Tally;
 
 /// A cell of a sum over labels.
 #[derive(Clone, Copy)]
-pub(super) struct Cell<'a> {
-    pub(super) term: &'a Term,
-    pub(super) ki: usize,
-    pub(super) group: usize,
-    pub(super) lane: usize,
+pub(in crate::evaluate) struct Cell<'a> {
+    pub(in crate::evaluate) term: &'a Term,
+    pub(in crate::evaluate) ki: usize,
+    pub(in crate::evaluate) group: usize,
+    pub(in crate::evaluate) column: usize,
 }
 
 /// Which counts of a label are gained.
@@ -56,8 +56,8 @@ fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)>
 }
 
 /// What uncertain propensities add to the variance of a value, or of the difference of two models.
-pub(super) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
-    if !tally.settings.lanes[cell.lane].uncertain {
+pub(in crate::evaluate) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
+    if !tally.settings.columns[cell.column].uncertain {
         return 0.0;
     }
     let mut all = gains(tally, cell, a, Of::Hits);
@@ -67,15 +67,15 @@ pub(super) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Op
     }
     let of_label = |same: &[(u32, f64)]| {
         let gain: f64 = same.iter().map(|entry| entry.1).sum();
-        gain * gain * tally.table.variance(tally.table.place(same[0].0), cell.lane)
+        gain * gain * tally.table.variance(tally.table.place(same[0].0), cell.column)
     };
     all.chunk_by(|x, y| x.0 == y.0).map(of_label).sum::<f64>() / (n * n)
 }
 
 /// The most that clipping can lower the expected value.
-pub(super) fn clipping_bias(tally: &Tally, n: f64, cell: Cell<'_>, model: usize) -> Option<f64> {
-    let (parent, tau) = tally.settings.lanes[cell.lane].clip?;
-    let lost = |(label, gain): (u32, f64)| gain * (1.0 - tau / tally.table.lanes(tally.table.place(label))[parent]).max(0.0);
+pub(in crate::evaluate) fn clipping_bias(tally: &Tally, n: f64, cell: Cell<'_>, model: usize) -> Option<f64> {
+    let (parent, tau) = tally.settings.columns[cell.column].clip?;
+    let lost = |(label, gain): (u32, f64)| gain * (1.0 - tau / tally.table.inverse_at(tally.table.place(label))[parent]).max(0.0);
     let total: f64 = gains(tally, cell, model, Of::Predictions).into_iter().map(lost).sum();
     Some(total / n)
 }

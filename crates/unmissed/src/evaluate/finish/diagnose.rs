@@ -1,11 +1,11 @@
 //! Which findings the numbers call for, and the notes on how to read them.
 
-use super::findings::{Finding, U001, U003, U006, U007, U009};
-use super::finish::Finish;
+use crate::evaluate::findings::{Finding, U001, U003, U006, U007, U009};
+use super::Finish;
 use super::interval::IntervalKind;
-use super::layout::{ROWS, UNLABELLED, VOID, X, XX};
-use super::report::{Comparison, Row};
-use super::settings::Kind;
+use crate::evaluate::tally::layout::{ROWS, UNLABELLED, VOID, X, XX};
+use crate::evaluate::report::{Comparison, Row};
+use crate::evaluate::plan::settings::Kind;
 use crate::error::Result;
 use crate::metrics::{Estimator, Shape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const FEW: f64 = 100.0;
 
 /// Findings of the settings and of the numbers, by code.
-pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
+pub(in crate::evaluate) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
     let mut findings = finish.settings.findings.clone();
     findings.extend(out_of_range(finish, rows)?);
     findings.extend(few_rows(finish));
@@ -52,7 +52,7 @@ fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
 }
 
 /// The worst case in full, the others as a number.
-fn example(check: &super::findings::Check, start: &str, cases: Vec<(f64, String)>) -> Option<Finding> {
+fn example(check: &crate::evaluate::findings::Check, start: &str, cases: Vec<(f64, String)>) -> Option<Finding> {
     let others = cases.len().saturating_sub(1);
     let (_, worst) = cases.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
@@ -70,17 +70,17 @@ fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
             let (x, xx) = (finish.total(key, model, X), finish.total(key, model, XX));
             let effective = if xx > 0.0 { x * x / xx } else { continue };
             if effective < FEW && finish.n() >= FEW {
-                let metric = finish.settings.asked[key.asked].name();
+                let metric = finish.settings.metrics[key.metric].name();
                 let text = format!(
                     "{metric}@{} of {name} rests on {effective:.1} effective rows of {}",
                     finish.settings.ks[key.ki], finish.settings.rows
                 );
-                cases.entry((key.lane, model)).or_default().push((-effective, text));
+                cases.entry((key.column, model)).or_default().push((-effective, text));
             }
         }
     }
-    let start = |lane: usize| format!("with {}, unbiased ", finish.settings.lanes[lane].origin.as_deref().unwrap_or(""));
-    cases.into_iter().filter_map(|((lane, _), cases)| example(&U003, &start(lane), cases)).collect()
+    let start = |column: usize| format!("with {}, unbiased ", finish.settings.columns[column].origin.as_deref().unwrap_or(""));
+    cases.into_iter().filter_map(|((column, _), cases)| example(&U003, &start(column), cases)).collect()
 }
 
 /// Signs of a difference by propensity model: one finding for each pair of models.
@@ -146,16 +146,16 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
         for model in 0..finish.settings.models.len() {
             let void = finish.total(key, model, VOID);
             if void > 0.0 {
-                let most = cases.entry((key.asked, key.lane)).or_default();
+                let most = cases.entry((key.metric, key.column)).or_default();
                 *most = most.max(void);
             }
         }
     }
     cases
         .into_iter()
-        .map(|((asked, lane), void)| {
-            let propensity = finish.settings.lanes[lane].origin.as_deref().unwrap_or("");
-            let metric = finish.settings.asked[asked].name();
+        .map(|((metric, column), void)| {
+            let propensity = finish.settings.columns[column].origin.as_deref().unwrap_or("");
+            let metric = finish.settings.metrics[metric].name();
             Finding::new(
                 &U009,
                 format!("with {propensity}, unbiased {metric} cancels beyond 1e8 in {void} of {} rows", finish.settings.rows),
@@ -165,7 +165,7 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
 }
 
 /// How to read the numbers.
-pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
+pub(in crate::evaluate) fn notes(finish: &Finish<'_>) -> Vec<String> {
     let settings = finish.settings;
     let mut notes = settings.notes.clone();
     let level = settings.level * 100.0;
@@ -176,7 +176,7 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
                 "{level} % intervals: these rows, only which labels are missing is random (mask); those of normalized values, of macro-f \
                  and coverage and of observed recall and ndcg-min are rather too wide (an upper bound of the variance)"
             ));
-            if settings.only_lane().is_none() {
+            if settings.only_column().is_none() {
                 notes.push("observed values have no mask interval: how they vary depends on which propensities are right".into());
             }
             if settings.models.len() > 1 {
@@ -187,17 +187,17 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
             }
         }
     }
-    let is_plain = |place: &usize| match settings.asked[*place].metric().map(|metric| metric.shape()) {
+    let is_plain = |place: &usize| match settings.metrics[*place].metric().map(|metric| metric.shape()) {
         Ok(Shape::Label(term)) => finish.is_plain(term),
         _ => true,
     };
     for place in finish.label_places.iter().filter(|place| !is_plain(place)) {
-        let name = settings.asked[*place].name();
+        let name = settings.metrics[*place].name();
         notes.push(format!("{name} has no interval under these conventions: which labels are absent varies too"));
     }
-    for lane in settings.lanes.iter().filter(|lane| lane.clip.is_none()) {
-        let Some(origin) = &lane.origin else { continue };
-        notes.push(if lane.uncertain {
+    for column in settings.columns.iter().filter(|column| column.clip.is_none()) {
+        let Some(origin) = &column.origin else { continue };
+        notes.push(if column.uncertain {
             format!(
                 "{origin}: the uncertainty of the propensities is in the intervals of unbiased and clipped sums (precision, ndcg, \
                  weighted-precision), in no others"

@@ -4,12 +4,11 @@
 //! the finish adds them in order, so the result is the same to the last bit for any number of threads, and for any number of
 //! shards, whose borders lie between chunks.
 
-use super::layout::{Layout, ROWS, UNLABELLED};
+use crate::evaluate::tally::layout::{ROWS, UNLABELLED};
 use super::row_terms::sum_groups;
 use super::select::{NONE, top_k};
-use super::settings::{Settings, Term};
-use super::table::{BLOCK, Table};
-use crate::data::{Csr, Labels};
+use crate::evaluate::plan::Plan;
+use crate::evaluate::plan::table::BLOCK;
 use crate::metrics::UNRANKED;
 
 /// Rows in a chunk. A part of the tally format.
@@ -18,113 +17,76 @@ pub const CHUNK: usize = 4096;
 /// Rows whose labels are looked up together.
 const BATCH: usize = 32;
 
-/// What the pass needs to know.
-pub(super) struct Plan<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) terms: Vec<Term>,
-    pub(super) layout: Layout,
-    pub(super) table: &'a Table,
-    pub(super) truth: &'a Labels<'a>,
-    pub(super) models: Vec<&'a Csr<'a, f32>>,
-    pub(super) shown: Option<&'a Labels<'a>>,
-    /// How many relevant labels each row has, when that is given.
-    pub(super) label_counts: Option<&'a [u32]>,
-    /// For a set shown without replacement: the estimate of abandonment by the number of hits.
-    pub(super) abandonment: Option<Vec<f64>>,
-    pub(super) needs_best: bool,
-    pub(super) mask: bool,
-    /// The lane of the propensities when there is one set of them.
-    pub(super) only_lane: Option<usize>,
+/// What a chunk yields.
+pub(in crate::evaluate) struct ChunkResult {
+    pub(in crate::evaluate) sums: Vec<f64>,
+    /// For each model, as many labels a row as top lists are long; open slots are [`NONE`].
+    pub(in crate::evaluate) tops: Vec<Vec<u32>>,
+    /// For each model, a word for each 64 slots of a row: bit r says that the label at rank r is observed.
+    pub(in crate::evaluate) hits: Vec<Vec<u64>>,
 }
 
-/// What a chunk yields.
-pub(super) struct ChunkResult {
-    pub(super) sums: Vec<f64>,
-    /// For each model, as many labels a row as top lists are long; open slots are [`NONE`].
-    pub(super) tops: Vec<Vec<u32>>,
-    /// For each model, a word for each 64 slots of a row: bit r says that the label at rank r is observed.
-    pub(super) hits: Vec<Vec<u64>>,
+/// Rows of a chunk.
+fn rows_of(plan: &Plan<'_>, chunk: usize) -> std::ops::Range<usize> {
+    chunk * CHUNK..((chunk + 1) * CHUNK).min(plan.truth.rows())
 }
 
 /// A relevant label in the top list.
 #[derive(Clone, Copy)]
-pub(super) struct Hit {
-    pub(super) rank: u32,
+pub(in crate::evaluate) struct Hit {
+    pub(in crate::evaluate) rank: u32,
     /// Place among the row's labels.
-    pub(super) at: u32,
+    pub(in crate::evaluate) at: u32,
 }
 
 /// Buffers that are reused from row to row.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(in crate::evaluate) struct Scratch {
     keys: Vec<u64>,
     /// Labels of the rows of the batch, sorted within each row.
     batch: Vec<u32>,
     /// Places in the table of these labels.
     batch_places: Vec<usize>,
-    /// Lanes of these labels.
-    pub(super) lanes: Vec<f64>,
+    /// Columns of these labels.
+    pub(in crate::evaluate) columns: Vec<f64>,
     /// Where the labels of the row at hand start in the batch.
-    pub(super) start: usize,
+    pub(in crate::evaluate) start: usize,
     /// Where those of the next row do.
     next: usize,
     /// Places in the table of the row's labels.
-    pub(super) places: Vec<usize>,
+    pub(in crate::evaluate) places: Vec<usize>,
     /// Ranks of the row's labels, by model.
-    pub(super) ranks: Vec<Vec<u32>>,
-    pub(super) hits: Vec<Vec<Hit>>,
+    pub(in crate::evaluate) ranks: Vec<Vec<u32>>,
+    pub(in crate::evaluate) hits: Vec<Vec<Hit>>,
     lens: Vec<usize>,
     /// 1 divided by the row's given number of relevant labels; 1 when none are given.
     share: f64,
     /// All labels of the row, as places among the row's labels.
-    pub(super) everybody: Vec<u32>,
+    pub(in crate::evaluate) everybody: Vec<u32>,
     /// Labels of the group at hand, as places among the row's labels.
-    pub(super) members: Vec<u32>,
+    pub(in crate::evaluate) members: Vec<u32>,
     /// Hits of the group at hand, by model.
-    pub(super) group_hits: Vec<Vec<Hit>>,
-    /// Where the lanes of the group's labels start, in the order of the table.
-    pub(super) order: Vec<u64>,
-    pub(super) best: Vec<[f64; BLOCK]>,
-    /// Row terms by (model, term, k, lane).
-    pub(super) terms: Vec<f64>,
-    pub(super) sets: super::sets::SetScratch,
+    pub(in crate::evaluate) group_hits: Vec<Vec<Hit>>,
+    /// Where the columns of the group's labels start, in the order of the table.
+    pub(in crate::evaluate) order: Vec<u64>,
+    pub(in crate::evaluate) best: Vec<[f64; BLOCK]>,
+    /// Row terms by (model, term, k, column).
+    pub(in crate::evaluate) terms: Vec<f64>,
+    pub(in crate::evaluate) sets: super::sets::SetScratch,
 }
 
 impl Scratch {
     /// What the row's sums are multiplied with.
     #[inline(always)]
-    pub(super) fn factor(&self, by_relevant: bool) -> f64 {
+    pub(in crate::evaluate) fn factor(&self, by_relevant: bool) -> f64 {
         if by_relevant { self.share } else { 1.0 }
-    }
-}
-
-impl Plan<'_> {
-    /// Rows of a chunk.
-    pub(super) fn rows(&self, chunk: usize) -> std::ops::Range<usize> {
-        chunk * CHUNK..((chunk + 1) * CHUNK).min(self.truth.rows())
-    }
-
-    /// Words that hold the hits of one row.
-    pub(super) fn words(&self) -> usize {
-        self.settings.depth.div_ceil(64)
-    }
-
-    /// Where the row terms of (model, term, k) are among those of the row.
-    #[inline(always)]
-    pub(super) fn term_at(&self, model: usize, term: usize, k: usize) -> usize {
-        ((model * self.terms.len() + term) * self.settings.ks.len() + k) * self.layout.width
-    }
-
-    /// Runs one chunk.
-    pub(super) fn run(&self, chunk: usize) -> ChunkResult {
-        run_chunk(self, chunk)
     }
 }
 
 /// Compiled for several instruction sets, of which the best that the processor has is taken at run time.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
-fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
-    let (rows, kmax, words) = (plan.rows(chunk), plan.settings.depth, plan.words());
+pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
+    let (rows, kmax, words) = (rows_of(plan, chunk), plan.settings.depth, plan.words());
     let models = plan.models.len();
     let mut result = ChunkResult {
         sums: vec![0.0; plan.layout.len()],
@@ -142,7 +104,7 @@ fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
     let first = rows.start;
     for row in rows {
         if (row - first).is_multiple_of(BATCH) {
-            gather(plan, row..(row + BATCH).min(plan.rows(chunk).end), &mut scratch);
+            gather(plan, row..(row + BATCH).min(rows_of(plan, chunk).end), &mut scratch);
         }
         select_and_match(plan, row, row - first, &mut scratch, &mut result);
         let local = row - first;
@@ -158,7 +120,7 @@ fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
     result
 }
 
-/// Copies the lanes of all labels of the next rows. They are anywhere in memory, and loads that do not wait for each other
+/// Copies the columns of all labels of the next rows. They are anywhere in memory, and loads that do not wait for each other
 /// overlap: one by one, when they are needed, they would take most of the time of the pass.
 #[inline(always)]
 fn gather(plan: &Plan<'_>, rows: std::ops::Range<usize>, s: &mut Scratch) {
@@ -176,8 +138,8 @@ fn gather(plan: &Plan<'_>, rows: std::ops::Range<usize>, s: &mut Scratch) {
     }
     s.batch_places.clear();
     s.batch_places.extend(s.batch.iter().map(|label| plan.table.place(*label)));
-    s.lanes.resize(s.batch.len() * width, 0.0);
-    for (place, into) in s.batch_places.iter().zip(s.lanes.chunks_exact_mut(width)) {
+    s.inverse.resize(s.batch.len() * width, 0.0);
+    for (place, into) in s.batch_places.iter().zip(s.inverse.chunks_exact_mut(width)) {
         let base = plan.table.base(*place);
         let from = &plan.table.inverse[base..base + width];
         for (into, from) in into.chunks_exact_mut(BLOCK).zip(from.chunks_exact(BLOCK)) {

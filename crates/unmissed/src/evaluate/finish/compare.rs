@@ -13,9 +13,9 @@
 //! assert_eq!(holm(&[Some(0.01), Some(0.04), None, Some(0.02)], 0.95), [true, true, false, true]);
 //! ```
 
-use super::finish::Finish;
+use super::Finish;
 use super::interval::two_sided;
-use super::report::Comparison;
+use crate::evaluate::report::Comparison;
 use crate::error::Result;
 
 /// Which of the p values stand after Holm's adjustment; unknown ones never do.
@@ -33,7 +33,7 @@ pub fn holm(p: &[Option<f64>], level: f64) -> Vec<bool> {
 }
 
 /// Every pair of models in every cell.
-pub(super) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Comparison>> {
+pub(in crate::evaluate) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Comparison>> {
     let settings = finish.settings;
     let mut all = Vec::new();
     for key in finish.keys() {
@@ -46,10 +46,10 @@ pub(super) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Comparison>> {
                 _ => None,
             };
             all.push(Comparison {
-                metric: settings.asked[key.asked].name(),
+                metric: settings.metrics[key.metric].name(),
                 k: settings.ks[key.ki],
                 estimator: key.estimator,
-                propensity: settings.lanes[key.lane].origin.clone(),
+                propensity: settings.columns[key.column].origin.clone(),
                 group: settings.groups[key.group].0.clone(),
                 a: settings.models[a].clone(),
                 b: settings.models[b].clone(),

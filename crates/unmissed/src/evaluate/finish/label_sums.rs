@@ -1,8 +1,8 @@
 //! Metrics that are means over labels, from the tallies.
 
-use super::label_tally::LabelTally;
-use super::settings::Settings;
-use super::tally::Tally;
+use crate::evaluate::tally::labels::LabelTally;
+use crate::evaluate::plan::settings::Settings;
+use crate::evaluate::tally::Tally;
 use crate::error::Result;
 use crate::metrics::{LabelCounts, LabelTerm, Shape};
 use rayon::prelude::*;
@@ -11,39 +11,39 @@ use rayon::prelude::*;
 const LABELS: usize = 1 << 14;
 
 /// The metrics that are means over labels: (place among those asked for, term, beta).
-pub(super) fn label_terms(settings: &Settings) -> Result<Vec<(usize, &'static dyn LabelTerm, f64)>> {
+pub(in crate::evaluate) fn label_terms(settings: &Settings) -> Result<Vec<(usize, &'static dyn LabelTerm, f64)>> {
     let mut terms = Vec::new();
-    for (place, asked) in settings.asked.iter().enumerate() {
-        if let Shape::Label(term) = asked.metric()?.shape() {
-            terms.push((place, term, asked.beta));
+    for (place, chosen) in settings.metrics.iter().enumerate() {
+        if let Shape::Label(term) = chosen.metric()?.shape() {
+            terms.push((place, term, chosen.beta));
         }
     }
     Ok(terms)
 }
 
-/// Sums over labels by (group, term, k, lane) of one model.
-pub(super) struct LabelSums {
-    pub(super) sums: Vec<f64>,
+/// Sums over labels by (group, term, k, column) of one model.
+pub(in crate::evaluate) struct LabelSums {
+    pub(in crate::evaluate) sums: Vec<f64>,
     terms: usize,
     ks: usize,
     width: usize,
 }
 
 impl LabelSums {
-    pub(super) fn at(&self, group: usize, term: usize, k: usize, lane: usize) -> usize {
-        ((group * self.terms + term) * self.ks + k) * self.width + lane
+    pub(in crate::evaluate) fn at(&self, group: usize, term: usize, k: usize, column: usize) -> usize {
+        ((group * self.terms + term) * self.ks + k) * self.width + column
     }
 }
 
 /// Sums the terms of every label with a hit.
-pub(super) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
+pub(in crate::evaluate) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
     let settings = &tally.settings;
     let terms = label_terms(settings)?;
     let (ks, width) = (&settings.ks, tally.table.width);
     let mut all = LabelSums { sums: Vec::new(), terms: terms.len(), ks: ks.len(), width };
     let len = settings.groups.len() * terms.len() * ks.len() * width;
     let counts: &LabelTally = &tally.labels[model];
-    let lanes: Vec<usize> = terms.iter().map(|(place, _, _)| settings.lanes_needed(*place)).collect();
+    let columns: Vec<usize> = terms.iter().map(|(place, _, _)| settings.columns_needed(*place)).collect();
     let blocks: Vec<Vec<f64>> = (0..counts.ids.len().div_ceil(LABELS))
         .into_par_iter()
         .map(|block| {
@@ -59,7 +59,7 @@ pub(super) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
                     continue;
                 }
                 let at = tally.table.place(label);
-                let (inverse, group) = (tally.table.lanes(at), usize::from(tally.table.group(at)) + 1);
+                let (inverse, group) = (tally.table.inverse_at(at), usize::from(tally.table.group(at)) + 1);
                 let positives = tally.positives.counts[positive] as f64;
                 let (mut hits, mut predicted) = (0, 0);
                 let mut entries = counts.entries(place).peekable();
@@ -75,8 +75,8 @@ pub(super) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
                     for (term, (_, function, beta)) in terms.iter().enumerate() {
                         for group in [0, group].into_iter().filter(|group| *group < settings.groups.len()) {
                             let start = all.at(group, term, ki, 0);
-                            let lanes = lanes[term];
-                            function.add(counts, &inverse[..lanes], *beta, &mut sums[start..start + lanes]);
+                            let columns = columns[term];
+                            function.add(counts, &inverse[..columns], *beta, &mut sums[start..start + columns]);
                         }
                     }
                 }

@@ -4,11 +4,12 @@
 //! lengths, and at the end a checksum of everything before. Numbers keep every bit, so merged shards give the bytes of one run.
 //! Names that end in `.gz` or `.zst` are compressed.
 
-use super::label_tally::{LabelTally, Positives};
+use super::labels::{LabelTally, Positives};
 use super::layout::Layout;
-use super::settings::Settings;
-use super::table::Table;
-use super::tally::{Entries, Tally};
+use crate::evaluate::plan::settings::Settings;
+use crate::evaluate::plan::table::Table;
+use super::{Entries, Tally};
+use crate::evaluate::pass::chunk::CHUNK;
 use crate::data::{Output, Source};
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -81,8 +82,8 @@ impl Tally {
         let mut table = Table { width: settings.width(), ids: Some(reader.list()?), ..Table::default() };
         (table.inverse, table.variance) = (reader.list()?, reader.list()?);
         table.group = reader.list()?;
-        table.shared = settings.lanes.len() == 1 && !settings.weighted;
-        table.weight_lane = settings.weighted.then_some(settings.lanes.len());
+        table.shared = settings.columns.len() == 1 && !settings.weighted;
+        table.weight_column = settings.weighted.then_some(settings.columns.len());
         let numbers: Vec<u64> = reader.list()?;
         let chunks = numbers.iter().map(|number| Ok((*number, reader.list()?))).collect::<Result<_>>()?;
         let positives = Positives { ids: reader.list()?, counts: reader.list()? };
@@ -123,7 +124,7 @@ impl Tally {
         if self.chunks.values().any(|sums| sums.len() != len) {
             return broken("its sums");
         }
-        let chunks = self.settings.rows.div_ceil(super::CHUNK as u64);
+        let chunks = self.settings.rows.div_ceil(CHUNK as u64);
         if self.chunks.keys().any(|chunk| *chunk >= chunks) {
             return broken("its rows");
         }

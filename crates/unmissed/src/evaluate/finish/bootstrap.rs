@@ -11,8 +11,8 @@
 //! # Reference
 //! Hanley and MacGibbon, "Creating non-parametric bootstrap samples using Poisson frequencies", 2006.
 
-use super::label_values::label_terms;
-use super::tally::{Entries, Tally};
+use super::label_sums::label_terms;
+use crate::evaluate::tally::{Entries, Tally};
 use crate::error::Result;
 use crate::metrics::LabelCounts;
 use crate::progress::Progress;
@@ -22,8 +22,8 @@ use rayon::prelude::*;
 /// Labels in a block; the sums of blocks are added in order.
 const LABELS: usize = 1 << 10;
 
-/// Sums over labels by (model, group, term, k, lane), each with one number for every replicate.
-pub(super) struct Replicates {
+/// Sums over labels by (model, group, term, k, column), each with one number for every replicate.
+pub(in crate::evaluate) struct Replicates {
     sums: Vec<f64>,
     count: usize,
     sizes: [usize; 4],
@@ -31,15 +31,15 @@ pub(super) struct Replicates {
 
 impl Replicates {
     /// The replicates of one cell.
-    pub(super) fn of(&self, model: usize, group: usize, term: usize, k: usize, lane: usize) -> &[f64] {
-        let [groups, terms, ks, lanes] = self.sizes;
-        let cell = (((model * groups + group) * terms + term) * ks + k) * lanes + lane;
+    pub(in crate::evaluate) fn of(&self, model: usize, group: usize, term: usize, k: usize, column: usize) -> &[f64] {
+        let [groups, terms, ks, columns] = self.sizes;
+        let cell = (((model * groups + group) * terms + term) * ks + k) * columns + column;
         &self.sums[cell * self.count..(cell + 1) * self.count]
     }
 }
 
 /// The variance of numbers.
-pub(super) fn variance(values: impl ExactSizeIterator<Item = f64> + Clone) -> Option<f64> {
+pub(in crate::evaluate) fn variance(values: impl ExactSizeIterator<Item = f64> + Clone) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.clone().sum::<f64>() / n;
     (n > 1.0).then(|| values.map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0))
@@ -67,12 +67,12 @@ fn weights(key: u64, into: &mut [f64]) {
 }
 
 /// Draws the replicates.
-pub(super) fn replicates(tally: &Tally, progress: &dyn Progress) -> Result<Option<Replicates>> {
+pub(in crate::evaluate) fn replicates(tally: &Tally, progress: &dyn Progress) -> Result<Option<Replicates>> {
     let settings = &tally.settings;
     let terms = label_terms(settings)?;
     let (Some(entries), false) = (&tally.entries, terms.is_empty()) else { return Ok(None) };
     let keys: Vec<u64> = (0..settings.rows).into_par_iter().map(|row| row_key(settings.seed, Purpose::Bootstrap, row)).collect();
-    let sizes = [settings.groups.len(), terms.len(), settings.ks.len(), settings.lanes.len()];
+    let sizes = [settings.groups.len(), terms.len(), settings.ks.len(), settings.columns.len()];
     let mut all = Replicates { sums: Vec::new(), count: settings.bootstrap, sizes };
     let mut positives = entries.positives.clone();
     positives.par_sort_unstable();
@@ -90,17 +90,17 @@ pub(super) fn replicates(tally: &Tally, progress: &dyn Progress) -> Result<Optio
 fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64], progress: &dyn Progress) -> Result<Vec<f64>> {
     let settings = &tally.settings;
     let terms = label_terms(settings)?;
-    let (count, ks, lanes) = (settings.bootstrap, settings.ks.len(), settings.lanes.len());
+    let (count, ks, columns) = (settings.bootstrap, settings.ks.len(), settings.columns.len());
     let predicted = &entries.predicted[0];
     let runs: Vec<&[[u32; 3]]> = predicted.chunk_by(|a, b| a[0] == b[0]).collect();
-    let len = settings.groups.len() * terms.len() * ks * lanes * count;
+    let len = settings.groups.len() * terms.len() * ks * columns * count;
     let blocks = runs
         .par_chunks(LABELS)
         .map(|runs| {
             let mut sums = vec![0.0; len];
             let mut weight = vec![0.0; count];
             let mut counts = vec![0.0; (2 * ks + 1) * count];
-            let mut values = vec![0.0; lanes];
+            let mut values = vec![0.0; columns];
             for run in runs.iter().filter(|run| run.iter().any(|entry| entry[2] & 1 == 1)) {
                 let label = run[0][0];
                 progress.advance(1)?;
@@ -124,9 +124,9 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64], progress: &d
                     put(2 * ks, &weight);
                 }
                 let at = tally.table.place(label);
-                let (inverse, group) = (&tally.table.lanes(at)[..lanes], usize::from(tally.table.group(at)) + 1);
-                for (term, (asked, function, beta)) in terms.iter().enumerate() {
-                    let needed = settings.lanes_needed(*asked);
+                let (inverse, group) = (&tally.table.inverse_at(at)[..columns], usize::from(tally.table.group(at)) + 1);
+                for (term, (metric, function, beta)) in terms.iter().enumerate() {
+                    let needed = settings.columns_needed(*metric);
                     for ki in 0..ks {
                         for replicate in 0..count {
                             let part = |slot: usize| counts[slot * count + replicate];
@@ -137,9 +137,9 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64], progress: &d
                             values.fill(0.0);
                             function.add(counts, &inverse[..needed], *beta, &mut values);
                             for group in [0, group].into_iter().filter(|group| *group < settings.groups.len()) {
-                                let cell = ((group * terms.len() + term) * ks + ki) * lanes;
-                                for (lane, value) in values[..needed].iter().enumerate() {
-                                    sums[(cell + lane) * count + replicate] += value;
+                                let cell = ((group * terms.len() + term) * ks + ki) * columns;
+                                for (column, value) in values[..needed].iter().enumerate() {
+                                    sums[(cell + column) * count + replicate] += value;
                                 }
                             }
                         }

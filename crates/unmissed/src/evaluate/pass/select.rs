@@ -6,13 +6,13 @@
 //! need not guess.
 
 /// Marks an open slot in a list of labels.
-pub(super) const NONE: u32 = u32::MAX;
+pub(in crate::evaluate) const NONE: u32 = u32::MAX;
 
 const COLUMNS: usize = 16;
 /// Beyond this, too many entries reach the bound.
 const SMALL_K: usize = 10;
 /// As many entries as the network sorts.
-pub(super) const FEW: usize = 8;
+pub(in crate::evaluate) const FEW: usize = 8;
 
 /// Score and label as one number that ascends in the order of ranks.
 #[inline(always)]
@@ -25,7 +25,7 @@ fn key(score: f32, label: u32) -> u64 {
 
 /// Fills `top` with the labels of the highest scores, in order, and says how many there are; open slots get [`NONE`].
 #[inline(always)]
-pub(super) fn top_k(ids: &[u32], scores: &[f32], scratch: &mut Vec<u64>, top: &mut [u32]) -> usize {
+pub(in crate::evaluate) fn top_k(ids: &[u32], scores: &[f32], scratch: &mut Vec<u64>, top: &mut [u32]) -> usize {
     let (k, stored) = (top.len(), scores.len());
     if scratch.len() < stored {
         scratch.resize(stored, 0);
@@ -125,7 +125,7 @@ fn keys_that_reach(bound: f32, ids: &[u32], scores: &[f32], keys: &mut [u64]) ->
 
 /// Sorts eight numbers with the 19 exchanges of Batcher's network.
 #[inline(always)]
-pub(super) fn sort_few(keys: &mut [u64; FEW]) {
+pub(in crate::evaluate) fn sort_few(keys: &mut [u64; FEW]) {
     // Spelt out: as a loop over pairs it would not be unrolled.
     macro_rules! exchange {
         ($(($a:literal, $b:literal))*) => {
