@@ -1,17 +1,17 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
-use super::plan::conventions::Conventions;
 use super::plan::groups::Groups;
-use super::finish::interval::IntervalKind;
+use super::plan::settings::Rate;
 use super::report::{EvaluationResult, Row};
 use super::rows::LaterRows;
-use super::plan::settings::Rate;
 use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::propensity::rows::{Given, RowModel};
+use crate::request::Conventions;
+use crate::request::IntervalKind;
 use crate::spec::Spec;
 
 /// The largest k: top lists are held for all rows.

@@ -31,14 +31,13 @@ mod report;
 pub mod rows;
 mod tally;
 
+pub use crate::request::{CONVENTIONS, Convention, Conventions, IntervalKind};
 pub use builder::Evaluation;
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use finish::by_count::{HitsByCount, ModelHits};
-pub use finish::interval::IntervalKind;
 pub use finish::{compare, interval};
 pub use pass::chunk::CHUNK;
 pub use plan::controlled;
-pub use plan::conventions::{CONVENTIONS, Convention, Conventions};
 pub use plan::groups::Groups;
 pub use plan::settings::{GroupShare, Rate};
 pub use report::{Comparison, EvaluationResult, Row};

@@ -12,8 +12,8 @@
 //! Hanley and MacGibbon, "Creating non-parametric bootstrap samples using Poisson frequencies", 2006.
 
 use super::label_sums::label_terms;
-use crate::evaluate::tally::{Entries, Tally};
 use crate::error::Result;
+use crate::evaluate::tally::{Entries, Tally};
 use crate::metrics::LabelCounts;
 use crate::progress::Progress;
 use crate::rng::{Purpose, row_key, uniform_at};

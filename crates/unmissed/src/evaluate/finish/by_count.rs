@@ -20,9 +20,9 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use crate::evaluate::tally::Tally;
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
+use crate::evaluate::tally::Tally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -15,8 +15,8 @@
 
 use super::Finish;
 use super::interval::two_sided;
-use crate::evaluate::report::Comparison;
 use crate::error::Result;
+use crate::evaluate::report::Comparison;
 
 /// Which of the p values stand after Holm's adjustment; unknown ones never do.
 pub fn holm(p: &[Option<f64>], level: f64) -> Vec<bool> {

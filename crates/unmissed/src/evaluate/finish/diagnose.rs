@@ -1,13 +1,13 @@
 //! Which findings the numbers call for, and the notes on how to read them.
 
-use crate::evaluate::findings::{Finding, U001, U003, U006, U007, U009};
 use super::Finish;
-use super::interval::IntervalKind;
-use crate::evaluate::tally::layout::{ROWS, UNLABELLED, VOID, X, XX};
-use crate::evaluate::report::{Comparison, Row};
-use crate::evaluate::plan::settings::Kind;
 use crate::error::Result;
+use crate::evaluate::findings::{Check, Finding, U001, U003, U006, U007, U009};
+use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::report::{Comparison, Row};
+use crate::evaluate::tally::layout::{ROWS, UNLABELLED, VOID, X, XX};
 use crate::metrics::{Estimator, Shape};
+use crate::request::IntervalKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer effective rows than this are few.
@@ -52,7 +52,7 @@ fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
 }
 
 /// The worst case in full, the others as a number.
-fn example(check: &crate::evaluate::findings::Check, start: &str, cases: Vec<(f64, String)>) -> Option<Finding> {
+fn example(check: &Check, start: &str, cases: Vec<(f64, String)>) -> Option<Finding> {
     let others = cases.len().saturating_sub(1);
     let (_, worst) = cases.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };

@@ -1,9 +1,9 @@
 //! Metrics that are means over labels, from the tallies.
 
-use crate::evaluate::tally::labels::LabelTally;
+use crate::error::Result;
 use crate::evaluate::plan::settings::Settings;
 use crate::evaluate::tally::Tally;
-use crate::error::Result;
+use crate::evaluate::tally::labels::LabelTally;
 use crate::metrics::{LabelCounts, LabelTerm, Shape};
 use rayon::prelude::*;
 

@@ -10,10 +10,10 @@
 //! Mask intervals: labels go missing independently across rows.
 
 use super::bootstrap::{Replicates, variance};
-use crate::evaluate::plan::conventions::{ABSENT_LABELS, COVERAGE_OF};
-use super::{Finish, Key};
 use super::interval::Measured;
+use super::{Finish, Key};
 use crate::metrics::{LabelCounts, LabelTerm, Shape};
+use crate::request::{ABSENT_LABELS, COVERAGE_OF};
 
 impl Finish<'_> {
     fn label_place(&self, key: Key) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! From a tally to rows: every value with its standard error and interval.
 
-mod bootstrap;
+pub(in crate::evaluate) mod bootstrap;
 pub(in crate::evaluate) mod by_count;
 pub mod compare;
 mod diagnose;
@@ -10,20 +10,21 @@ mod label_sums;
 mod labels;
 
 use self::bootstrap::{Replicates, replicates};
-use crate::evaluate::plan::conventions::EMPTY_ROWS;
-use self::gains::{self, Cell};
-use self::interval::{IntervalKind, Measured, of_masked_ratio, of_mean, of_ratio};
+use self::gains::Cell;
+use self::interval::{Measured, of_masked_ratio, of_mean, of_ratio};
 use self::label_sums::{LabelSums, label_sums, label_terms};
+use crate::error::Result;
+use crate::evaluate::plan::settings::{GroupShare, Kind, Settings, Term};
+use crate::evaluate::report::{EvaluationResult, Row};
+use crate::evaluate::tally::Tally;
 use crate::evaluate::tally::layout::{
     CROSS, CROSS_HH, CROSS_HX, CROSS_XH, D, DD, H, HH, Layout, MASK, MASK_DD, MASK_H, MASK_XD, SLOTS, UNLABELLED, VOID, X, XD, XH,
     XX,
 };
-use crate::evaluate::report::{EvaluationResult, Row};
-use crate::evaluate::plan::settings::{GroupShare, Kind, Settings, Term};
-use crate::evaluate::tally::Tally;
-use crate::error::Result;
 use crate::metrics::{Assumption, Estimator, Shape};
 use crate::progress::{Progress, Silent};
+use crate::request::EMPTY_ROWS;
+use crate::request::IntervalKind;
 
 /// What is measured: one number a model.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,11 +4,11 @@
 //! the finish adds them in order, so the result is the same to the last bit for any number of threads, and for any number of
 //! shards, whose borders lie between chunks.
 
-use crate::evaluate::tally::layout::{ROWS, UNLABELLED};
 use super::row_terms::sum_groups;
 use super::select::{NONE, top_k};
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::table::BLOCK;
+use crate::evaluate::tally::layout::{ROWS, UNLABELLED};
 use crate::metrics::UNRANKED;
 
 /// Rows in a chunk. A part of the tally format.
@@ -47,8 +47,8 @@ pub(in crate::evaluate) struct Scratch {
     batch: Vec<u32>,
     /// Places in the table of these labels.
     batch_places: Vec<usize>,
-    /// Columns of these labels.
-    pub(in crate::evaluate) columns: Vec<f64>,
+    /// Inverse propensities of these labels, column last.
+    pub(in crate::evaluate) inverse: Vec<f64>,
     /// Where the labels of the row at hand start in the batch.
     pub(in crate::evaluate) start: usize,
     /// Where those of the next row do.

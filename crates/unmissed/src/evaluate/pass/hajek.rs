@@ -7,9 +7,9 @@
 //! `sum s g (y - R)` is estimated by `sum_{shown} (1 - c) g^2 (y - R)^2`, which splits into sums that do not need R. Pairs that are shown
 //! without replacement vary less, so this is rather too large.
 
-use crate::evaluate::tally::layout::{CROSS_HH, CROSS_HX, CROSS_XH, H, HH, MASK_H, SLOTS, XH};
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::tally::layout::{CROSS_HH, CROSS_HX, CROSS_XH, H, HH, MASK_H, SLOTS, XH};
 
 /// The column of the known rate.
 const COLUMN: usize = 1;

@@ -20,11 +20,11 @@
 //! # Reference
 //! Efron and Stein, "The jackknife estimate of variance", 1981.
 
-use crate::evaluate::tally::layout::{CROSS, MASK, MASK_DD, MASK_XD};
 use super::chunk::{Hit, Scratch};
-use crate::evaluate::plan::Plan;
 use super::sets::{mask_covariance, observed_covariance};
+use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::tally::layout::{CROSS, MASK, MASK_DD, MASK_XD};
 
 /// Adds the mask variances of each model and the covariances of each pair.
 pub(in crate::evaluate) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {

@@ -3,16 +3,21 @@
 //! Columns go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
 //! nothing but their best row term.
 
-use crate::evaluate::tally::layout::{CROSS, D, DD, X, XD, XX};
 use super::chunk::Scratch;
-use crate::evaluate::plan::Plan;
 use super::select::{FEW, sort_few};
+use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
 use crate::evaluate::plan::table::BLOCK;
+use crate::evaluate::tally::layout::{CROSS, D, DD, X, XD, XX};
 
 /// Adds the row terms of all labels together and of each group; `after` sees the row terms of each.
 #[inline(always)]
-pub(in crate::evaluate) fn sum_groups(plan: &Plan<'_>, s: &mut Scratch, sums: &mut [f64], after: impl Fn(&Scratch, usize, &mut [f64])) {
+pub(in crate::evaluate) fn sum_groups(
+    plan: &Plan<'_>,
+    s: &mut Scratch,
+    sums: &mut [f64],
+    after: impl Fn(&Scratch, usize, &mut [f64]),
+) {
     // All labels of the row are members: the list is always 0, 1, ..., and only its length changes.
     while s.everybody.len() < s.places.len() {
         s.everybody.push(s.everybody.len() as u32);

@@ -1,15 +1,15 @@
 //! From what was asked for to a tally: the pass, and counts by label of what it selected.
 
-use crate::evaluate::finish::interval::IntervalKind;
-use crate::evaluate::tally::labels::{LabelTally, Positives};
 use super::chunk::{CHUNK, ChunkResult, run_chunk};
+use crate::error::{Error, Result};
 use crate::evaluate::builder::Evaluation;
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Settings;
 use crate::evaluate::plan::table::Table;
+use crate::evaluate::tally::labels::{LabelTally, Positives};
 use crate::evaluate::tally::{Entries, Tally};
-use crate::error::{Error, Result};
 use crate::metrics::Shape;
+use crate::request::IntervalKind;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -70,7 +70,8 @@ impl Evaluation<'_> {
             let offsets = self.truth.offsets();
             Positives::count(labels, &self.truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize])
         };
-        let has_label_metrics = settings.metrics.iter().any(|chosen| matches!(chosen.metric().map(|m| m.shape()), Ok(Shape::Label(_))));
+        let has_label_metrics =
+            settings.metrics.iter().any(|chosen| matches!(chosen.metric().map(|m| m.shape()), Ok(Shape::Label(_))));
         let entries = (settings.bootstrap > 0 && has_label_metrics && settings.interval == IntervalKind::Population)
             .then(|| self.entries(&settings, rows.clone(), &results));
         let first = (rows.start / CHUNK) as u64;

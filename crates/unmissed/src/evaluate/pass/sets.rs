@@ -1,9 +1,9 @@
 //! Row terms of metrics that are functions of the label set, such as recall.
 
-use crate::evaluate::tally::layout::{VOID, X, XX};
 use super::chunk::Scratch;
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::tally::layout::{VOID, X, XX};
 use crate::metrics::{UNRANKED, Work};
 
 /// Buffers for functions of the label set.
@@ -81,7 +81,12 @@ pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scrat
 
 /// An estimate of the mask covariance of the unbiased row terms of two models: `f~_a f~_b` minus an unbiased estimate of
 /// `f_a f_b`. The row terms must have been computed.
-pub(in crate::evaluate) fn mask_covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
+pub(in crate::evaluate) fn mask_covariance(
+    plan: &Plan<'_>,
+    s: &mut Scratch,
+    cell: (usize, usize, usize),
+    models: (usize, usize),
+) -> f64 {
     let (term, ki, column) = cell;
     let Kind::Set { term: function, unbiased: true } = &plan.terms[term].kind else { return 0.0 };
     let x = s.terms[plan.term_at(models.0, term, ki) + column];

@@ -3,16 +3,16 @@
 //! Nobody who asks for everything gets an error: what does not exist is left out, with a note where that may surprise. What is
 //! asked for by name and cannot be is an error that explains.
 
-use super::conventions::EMPTY_ROWS;
-use crate::evaluate::findings::{Finding, U002, U004, U005};
-use crate::evaluate::tally::labels::Positives;
 use super::columns;
-use crate::evaluate::builder::{Evaluation, same};
 use super::settings::{ChosenMetric, Rate, Settings};
 use super::table::Table;
 use crate::error::{Error, Result};
+use crate::evaluate::builder::{Evaluation, same};
+use crate::evaluate::findings::{Finding, U002, U004, U005};
+use crate::evaluate::tally::labels::Positives;
 use crate::metrics::{self, Estimator, METRICS, Metric, Shape};
 use crate::propensity::{checks, models};
+use crate::request::EMPTY_ROWS;
 
 /// Numbers are kept for each replicate; nobody needs more.
 const MOST_REPLICATES: usize = 1_000_000;

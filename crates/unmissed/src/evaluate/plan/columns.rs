@@ -1,13 +1,13 @@
 //! Columns: column 0 is what is observed, then one for each propensity model (or the known rate), then the clipped ones.
 
 use super::classes::{Attributes, classes};
-use super::conventions::ABSENT_LABELS;
-use crate::evaluate::tally::labels::Positives;
-use crate::evaluate::builder::Evaluation;
 use super::settings::{Column, Rate};
 use super::table::{BLOCK, Table};
 use crate::error::Result;
+use crate::evaluate::builder::Evaluation;
+use crate::evaluate::tally::labels::Positives;
 use crate::propensity::Propensities;
+use crate::request::ABSENT_LABELS;
 use rayon::prelude::*;
 
 /// The columns of an evaluation and their table by label; `positives` are those of all rows.

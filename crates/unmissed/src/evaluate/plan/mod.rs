@@ -8,7 +8,6 @@ mod choose;
 mod classes;
 mod columns;
 pub mod controlled;
-pub(in crate::evaluate) mod conventions;
 pub(in crate::evaluate) mod groups;
 pub(in crate::evaluate) mod settings;
 pub(in crate::evaluate) mod table;
@@ -18,9 +17,9 @@ use self::table::Table;
 use crate::data::{Csr, Labels};
 use crate::error::Result;
 use crate::evaluate::builder::Evaluation;
-use crate::evaluate::finish::interval::IntervalKind;
 use crate::evaluate::tally::layout::Layout;
 use crate::metrics::Estimator;
+use crate::request::IntervalKind;
 
 /// What the pass needs to know.
 pub(in crate::evaluate) struct Plan<'a> {
@@ -43,7 +42,7 @@ pub(in crate::evaluate) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// The plan of an evaluation with its settings and table.
-    pub(in crate::evaluate) fn new(evaluation: &Evaluation<'a>, settings: &'a Settings, table: &'a Table) -> Result<Plan<'a>> {
+    pub(in crate::evaluate) fn new(evaluation: &'a Evaluation<'a>, settings: &'a Settings, table: &'a Table) -> Result<Plan<'a>> {
         let terms = settings.terms()?;
         let layout = Layout::new(settings, terms.len());
         let wants = |estimator| settings.metrics.iter().any(|chosen| chosen.wants(estimator));
@@ -78,4 +77,3 @@ impl<'a> Plan<'a> {
         ((model * self.terms.len() + term) * self.settings.ks.len() + k) * self.layout.width
     }
 }
-

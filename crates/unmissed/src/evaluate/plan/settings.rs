@@ -2,12 +2,12 @@
 //!
 //! Two tallies can be merged when their settings are the same; the finish needs nothing else but the tallies themselves.
 
-use super::conventions::{ABSENT_LABELS, Conventions};
-use crate::evaluate::findings::Finding;
-use crate::evaluate::finish::interval::IntervalKind;
 use super::table::BLOCK;
 use crate::error::Result;
+use crate::evaluate::findings::Finding;
 use crate::metrics::{self, Estimator, Metric, SetTerm, Shape};
+use crate::request::IntervalKind;
+use crate::request::{ABSENT_LABELS, Conventions};
 use serde::{Deserialize, Serialize};
 
 /// One way to weigh what was observed; its place is its number in the table of inverse propensities.
@@ -128,7 +128,8 @@ impl Settings {
     /// Whether labels are looked up that are predicted but nowhere positive: for the bias of clipping, and for the groups of
     /// labels that are not absent.
     pub(in crate::evaluate) fn weighs_predicted(&self) -> bool {
-        self.columns.iter().any(|column| column.clip.is_some()) || (self.groups.len() > 1 && self.conventions.differs(&ABSENT_LABELS))
+        self.columns.iter().any(|column| column.clip.is_some())
+            || (self.groups.len() > 1 && self.conventions.differs(&ABSENT_LABELS))
     }
 
     /// Columns with that of the weights and padding.

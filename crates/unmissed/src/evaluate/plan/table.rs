@@ -112,8 +112,13 @@ impl Table {
             return Err(pair[0]);
         }
         labels.dedup();
-        let mut out =
-            Table { width: self.width, shared: self.shared, weight_column: self.weight_column, ids: Some(labels), ..Table::default() };
+        let mut out = Table {
+            width: self.width,
+            shared: self.shared,
+            weight_column: self.weight_column,
+            ids: Some(labels),
+            ..Table::default()
+        };
         if self.shared {
             out.inverse.clone_from(&self.inverse);
         }

@@ -9,14 +9,15 @@ pub mod robust;
 
 pub(in crate::evaluate) use known::{LaterRows, known_results};
 
-use crate::evaluate::plan::conventions::EMPTY_ROWS;
-use crate::evaluate::finish::interval::{IntervalKind, Measured, of_mean};
-use super::report::Row;
 use super::builder::{Evaluation, same};
+use super::report::Row;
 use crate::data::Csr;
 use crate::error::{Error, Result};
+use crate::evaluate::finish::interval::{Measured, of_mean};
 use crate::metrics::{self, Estimator, Metric, Shape};
 use crate::propensity::rows::{Given, Level, Pair, Place, RowModel, score_unit};
+use crate::request::EMPTY_ROWS;
+use crate::request::IntervalKind;
 use cells::{Cell, Part, Sums};
 use rayon::prelude::*;
 

@@ -16,8 +16,8 @@
 
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result, digits};
-use crate::evaluate::finish::interval::{Measured, of_mean};
 use crate::evaluate::builder::same;
+use crate::evaluate::finish::interval::{Measured, of_mean};
 use crate::evaluate::pass::select::{NONE, top_k};
 use crate::rng::{Purpose, below, stream};
 use serde::Serialize;

@@ -6,12 +6,12 @@
 
 use super::labels::{LabelTally, Positives};
 use super::layout::Layout;
-use crate::evaluate::plan::settings::Settings;
-use crate::evaluate::plan::table::Table;
 use super::{Entries, Tally};
-use crate::evaluate::pass::chunk::CHUNK;
 use crate::data::{Output, Source};
 use crate::error::{Error, Result};
+use crate::evaluate::pass::chunk::CHUNK;
+use crate::evaluate::plan::settings::Settings;
+use crate::evaluate::plan::table::Table;
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"unmissed";

@@ -7,10 +7,10 @@ pub(in crate::evaluate) mod labels;
 pub(in crate::evaluate) mod layout;
 
 use self::labels::{LabelTally, Positives};
+use crate::error::{Error, Result};
 use crate::evaluate::pass::chunk::CHUNK;
 use crate::evaluate::plan::settings::Settings;
 use crate::evaluate::plan::table::Table;
-use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// The tally of one evaluation, or of a shard of it.
