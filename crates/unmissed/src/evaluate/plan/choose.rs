@@ -11,7 +11,7 @@ use crate::evaluate::builder::{Evaluation, same};
 use crate::evaluate::findings::{Finding, U002, U004, U005};
 use crate::evaluate::tally::labels::Positives;
 use crate::metrics::{self, Estimator, METRICS, Metric, Shape};
-use crate::propensity::{checks, models};
+use crate::propensity::checks;
 use crate::request::EMPTY_ROWS;
 
 /// Numbers are kept for each replicate; nobody needs more.
@@ -221,7 +221,7 @@ impl Evaluation<'_> {
         same("the training labels", "labels", self.truth.cols(), stats.labels() as usize)?;
         let mut findings = Vec::new();
         for p in &self.propensities {
-            if let Some(phi) = models::parse(p.origin()).ok().as_ref().and_then(|parsed| parsed.curve())
+            if let Some(phi) = p.origin().curve()
                 && let Some(copied) = checks::copies(phi, stats, &[10.0])?.first().filter(|c| (c.largest_change - 1.0).abs() > 0.01)
             {
                 let change = copied.largest_change;

@@ -25,7 +25,7 @@ pub(in crate::evaluate) fn table(evaluation: &Evaluation<'_>, positives: &Positi
     let mut columns = vec![Column { origin: None, clip: None, uncertain: false }];
     for model in &models {
         let uncertain = (0..labels as u32).any(|label| model.inverse_variance(label).is_some());
-        columns.push(Column { origin: Some(model.origin().to_owned()), clip: None, uncertain });
+        columns.push(Column { origin: Some(model.origin().to_string()), clip: None, uncertain });
     }
     if let (Some(tau), None) = (evaluation.clip, &known) {
         for parent in 1..=models.len() {
