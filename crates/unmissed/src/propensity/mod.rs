@@ -29,6 +29,7 @@ pub mod models;
 pub mod noise;
 pub mod pairs;
 mod phi;
+pub mod points;
 mod propensities;
 pub mod quantiles;
 mod ratio;
