@@ -16,6 +16,7 @@ pub mod progress;
 pub mod propensity;
 mod ranks;
 pub mod report;
+pub mod request;
 pub mod rng;
 pub mod sigmoid;
 pub mod spec;

@@ -26,7 +26,8 @@ pub trait Named {
 /// assert_eq!(spec.to_string(), "jpv:a=0.5,b=0.4");
 /// # Ok::<(), unmissed::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Spec {
     name: String,
     words: Vec<String>,
@@ -92,6 +93,20 @@ impl fmt::Display for Spec {
             write!(f, "{}{argument}", if i == 0 { ':' } else { ',' })?;
         }
         Ok(())
+    }
+}
+
+impl TryFrom<String> for Spec {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Spec> {
+        text.parse()
+    }
+}
+
+impl From<Spec> for String {
+    fn from(spec: Spec) -> String {
+        spec.to_string()
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-const FLOW: [&str; 10] =
-    ["data", "propensity", "metrics", "evaluate", "losses", "predict", "train", "audit", "report", "experiments"];
+/// Requests name what stages before them hold (metrics, estimators, rates); the stages that carry them out come after.
+const FLOW: [&str; 11] =
+    ["data", "propensity", "metrics", "request", "evaluate", "losses", "predict", "train", "audit", "report", "experiments"];
 
 /// Macros live at the root of the crate, whatever they are made of.
 const MACROS: [(&str, &str); 1] = [("cells", "report")];
