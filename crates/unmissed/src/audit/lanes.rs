@@ -12,8 +12,8 @@ use crate::propensity::contradiction::{Contradiction, against_controlled, agains
 use crate::propensity::estimators::{Direct, Rates, direct, shrunken, timelapse};
 use crate::propensity::fit::{Evidence, Options, fit, mse_of};
 use crate::propensity::models::{self, PropensitySpec};
+use crate::propensity::points::{curve_points, direct_points, label_points};
 use crate::propensity::{Phi, Propensities, Ratio, checks};
-use crate::report::charts;
 
 /// Curves that are fitted to evidence.
 const FAMILIES: [&str; 3] = ["jpv", "power", "richards"];
@@ -182,9 +182,9 @@ impl Lanes {
         match &lane.phi {
             Some(phi) => {
                 report.change_by_copies = checks::copies(phi, stats, &[COPIES])?.first().map(|copied| copied.largest_change);
-                report.curve = charts::curve("", phi, stats).points;
+                report.curve = curve_points(phi, stats);
             }
-            None => report.estimates = points(charts::labels("", p, stats)),
+            None => report.estimates = label_points(p, stats),
         }
         report.against = match about {
             Some(about) => Some(against(p, labels, about, level)?),
@@ -200,7 +200,7 @@ impl Lanes {
             estimated: direct.estimated(),
             without_controlled_positive: direct.without_controlled_positive(),
             never_observed: direct.never_observed(),
-            estimates: points(charts::direct("", direct, stats)),
+            estimates: direct_points(direct, stats),
         })
     }
 }
@@ -210,10 +210,4 @@ fn against(p: &Propensities, train: &Labels<'_>, about: &About<'_>, level: f64) 
         About::Controlled { labels, rates } => against_controlled(p, train, labels, rates, level),
         About::Later { labels } => against_later(p, train, labels, level),
     }
-}
-
-/// Points with the ends of their intervals.
-fn points(series: crate::report::plot::Series) -> Vec<(f64, f64, f64, f64)> {
-    let ends = series.intervals.unwrap_or_else(|| series.points.iter().map(|point| (point.1, point.1)).collect());
-    series.points.iter().zip(ends).map(|((x, y), (low, high))| (*x, *y, low, high)).collect()
 }

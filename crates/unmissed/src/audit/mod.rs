@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use unmissed::data::{Csr, Dataset, Labels};
-//! use unmissed::report::audit::Audit;
+//! use unmissed::audit::Audit;
 //! let rows = |shift: u32| (0..60u32).map(move |i| if i % 4 == shift { vec![i % 3, 3] } else { vec![i % 3] });
 //! let labels = |shift| Dataset::new(None, Labels::from_ids(4, rows(shift))?);
 //! let (train, test) = (labels(0)?, labels(1)?);

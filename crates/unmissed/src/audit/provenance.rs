@@ -61,7 +61,7 @@ impl InputFile {
 /// Arguments as a shell would take them.
 ///
 /// ```
-/// use unmissed::report::audit::provenance::shell;
+/// use unmissed::audit::provenance::shell;
 /// assert_eq!(shell(["unmissed", "audit", "--name", "it's"]), r"unmissed audit --name 'it'\''s'");
 /// ```
 pub fn shell<S: AsRef<str>>(arguments: impl IntoIterator<Item = S>) -> String {

@@ -9,6 +9,7 @@ use crate::data::{DataStats, RankCount};
 use crate::evaluate::{EvaluationResult, Finding, HitsByCount};
 use crate::propensity::bands::Band;
 use crate::propensity::contradiction::Contradiction;
+use crate::propensity::points::LabelPoint;
 use crate::propensity::{Bound, Sample};
 use serde::Serialize;
 
@@ -155,7 +156,7 @@ pub struct PropensityReport {
     /// The curve, at counts that occur.
     pub curve: Vec<(f64, f64)>,
     /// Labels with an estimate of their own: count, propensity, and the ends of its interval.
-    pub estimates: Vec<(f64, f64, f64, f64)>,
+    pub estimates: Vec<LabelPoint>,
     /// Mean squared difference of 1/p from the evidence.
     pub mse: Option<f64>,
     /// Held against the evidence.
@@ -172,7 +173,7 @@ pub struct DirectReport {
     /// Labels never observed in training.
     pub never_observed: usize,
     /// Labels with an estimate: count, propensity, and the ends of its interval; some of many.
-    pub estimates: Vec<(f64, f64, f64, f64)>,
+    pub estimates: Vec<LabelPoint>,
 }
 
 /// What a kind of number rests on.
