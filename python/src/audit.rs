@@ -8,9 +8,9 @@ use crate::propensities::Given;
 use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
+use unmissed::audit::Audit;
 use unmissed::data::{Csr, Dataset, LabelStats, Rate};
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::report::audit::Audit;
 use unmissed::report::page;
 
 /// What there is.

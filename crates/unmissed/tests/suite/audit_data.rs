@@ -2,10 +2,9 @@
 
 use crate::common::shared;
 use std::path::Path;
-use unmissed::data::Rate;
+use unmissed::audit::{Audit, Kind};
 use unmissed::data::formats::{ReadOptions, read};
-use unmissed::data::{Csr, Dataset, Features, LabelStats};
-use unmissed::report::audit::{Audit, Kind};
+use unmissed::data::{Csr, Dataset, Features, LabelStats, Rate};
 use unmissed::report::page;
 
 fn dataset(path: &Path, format: Option<&str>, positive: Option<f32>) -> Dataset<'static> {

@@ -117,13 +117,15 @@ impl FromArgMatches for Args {
     }
 }
 
+type Pairs = Vec<(u32, u32)>;
+
 /// Files of evidence, read.
 #[derive(Default)]
 struct Files {
     controlled: Option<(Dataset<'static>, Rate)>,
     later: Option<Dataset<'static>>,
     hierarchy: Option<Dag>,
-    relation: Option<(Vec<(u32, u32)>, Vec<(u32, u32)>)>,
+    relation: Option<(Pairs, Pairs)>,
 }
 
 impl Args {
