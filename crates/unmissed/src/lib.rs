@@ -15,8 +15,8 @@ pub mod progress;
 pub mod propensity;
 mod ranks;
 pub mod report;
-pub mod rng;
-pub mod sigmoid;
+mod rng;
+mod sigmoid;
 pub mod spec;
 pub mod train;
 

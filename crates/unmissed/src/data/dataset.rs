@@ -1,6 +1,6 @@
 //! What a model is trained or tested on: features of rows and the labels that were observed on them.
 
-use super::csr::{Csr, Labels};
+use super::csr::{Csr, Labels, checked_cols};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
@@ -44,11 +44,9 @@ impl<'a> Dense<'a> {
 
     /// The entries that are not zero, as a sparse matrix.
     pub fn to_sparse(&self) -> Result<Csr<'static, f32>> {
-        let rows = (0..self.rows).map(|row| {
-            let entries = self.row(row).iter().enumerate().filter(|(_, value)| **value != 0.0);
-            entries.map(|(column, value)| (column as u32, *value))
-        });
-        Csr::from_rows(self.cols as u64, rows)
+        let columns = checked_cols(self.cols as u64)?;
+        let rows = (0..self.rows).map(|row| (0..columns).zip(self.row(row).iter().copied()).filter(|(_, value)| *value != 0.0));
+        Csr::from_rows(columns.into(), rows)
     }
 }
 

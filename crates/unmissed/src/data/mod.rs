@@ -7,9 +7,9 @@
 
 pub mod csr;
 mod dataset;
-mod dense;
 pub mod formats;
 pub mod generators;
+mod label_limit;
 mod label_stats;
 mod map;
 mod mask;
@@ -23,9 +23,9 @@ mod stats;
 pub mod survey;
 mod text;
 
-pub use csr::{Csr, Labels};
+pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
-pub use dense::check_dense;
+pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};
 pub use obesity::Obesity;

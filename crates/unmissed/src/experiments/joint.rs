@@ -73,8 +73,8 @@ impl Experiment for Joint {
             .titled("Propensities learned from observed labels alone, and clean precision (%) of the models");
         for known in [survey(context)?, biased_balls(context)?] {
             let stats = LabelStats::of(known.train.labels());
-            let seen: Vec<usize> = (0..known.truth.len()).filter(|label| stats.count(*label as u32) >= LEAST).collect();
-            let of = |values: &[f64]| seen.iter().map(|label| values[*label]).collect::<Vec<f64>>();
+            let seen: Vec<u32> = known.train.labels().col_ids().filter(|label| stats.count(*label) >= LEAST).collect();
+            let of = |values: &[f64]| seen.iter().map(|label| values[*label as usize]).collect::<Vec<f64>>();
             let truth = of(known.truth.values());
             let mut chart = Chart::new(format!("Learned against true propensities: {}", known.name))
                 .x("true propensity", Scale::Log)

@@ -1,5 +1,6 @@
 //! The paper's claims about evaluation, on data whose truth is known.
 
+use crate::common::rng::{Purpose, row_key, uniform_at};
 use crate::common::shared;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::generators::{GENERATORS, Settings};
@@ -8,7 +9,6 @@ use unmissed::evaluate::Evaluation;
 use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::{Propensities, Ratio, models};
-use unmissed::rng::{Purpose, row_key, uniform_at};
 
 /// Precision@k of one model under one estimator.
 fn precision(truth: &Labels<'_>, scores: &Csr<'_, f32>, propensities: Option<&Propensities>, k: usize) -> f64 {

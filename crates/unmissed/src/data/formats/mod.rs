@@ -239,14 +239,14 @@ mod tests {
 
     #[test]
     fn an_unknown_ending_is_answered_with_every_known_one_once() {
-        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
         let message = write(&content, "x.docx", None).unwrap_err().to_string();
         assert_eq!(message.matches(".txt").count(), 1, "{message}");
     }
 
     #[test]
     fn a_threshold_that_is_not_a_number_is_refused() {
-        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
         assert!(content.into_dataset(Some(f32::NAN)).unwrap_err().to_string().contains("not a number"));
         let options = ReadOptions { positive: Some(f32::NAN), ..Default::default() };
         assert!(read_dataset("none", &options).unwrap_err().to_string().contains("not a number"));

@@ -75,7 +75,7 @@ impl Generator for Balls {
         let dim = settings.whole("dim", 1)?;
         let (low, high) = settings.range("radius", "'low,high' within 0 and 1", |radius| (0.0..=1.0).contains(&radius))?;
         let rows = [settings.whole("train-rows", 1)?, settings.whole("test-rows", 1)?];
-        crate::data::check_dense(labels as u64)?;
+        crate::data::check_label_limit(labels as u64)?;
         settings.check_size(rows[0].max(rows[1]).max(labels), dim)?;
         let slices = shuffled(labels, seed);
         let balls: Vec<Ball> = (0..labels)
@@ -86,7 +86,8 @@ impl Generator for Balls {
                 Ball { centre: point_in_ball(&mut rng, dim, 1.0 - radius), radius }
             })
             .collect();
-        let prior = |radius: f64| radius.powi(dim as i32);
+        let power = i32::try_from(dim).map_err(|_| settings.wrong("dim", &format!("at most {}", i32::MAX), &dim.to_string()))?;
+        let prior = |radius: f64| radius.powi(power);
         Ok(Generated {
             parts: vec![("train", points(&balls, dim, rows[0], 0, seed)?), ("test", points(&balls, dim, rows[1], 1, seed)?)],
             tables: vec![Table {
@@ -129,7 +130,7 @@ fn points(balls: &[Ball], dim: usize, rows: usize, part: u64, seed: u64) -> Resu
                 let square: f64 = point.iter().zip(&ball.centre).map(|(x, c)| (f64::from(*x) - c).powi(2)).sum();
                 square <= ball.radius * ball.radius
             };
-            let labels = balls.iter().enumerate().filter(|(_, ball)| inside(ball)).map(|(label, _)| label as u32).collect();
+            let labels = (0u32..).zip(balls).filter(|(_, ball)| inside(ball)).map(|(label, _)| label).collect();
             (point, labels)
         })
         .unzip();

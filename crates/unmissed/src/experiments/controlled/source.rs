@@ -1,5 +1,6 @@
 //! Where surveys come from: generated, coat, or the user's Yahoo R3. Users choose what to rate, and some are shown items at random.
 
+use crate::data::csr::checked_cols;
 use crate::data::formats::{Content, ReadOptions, read};
 use crate::data::survey::{SurveyOptions, TrainUsers, survey};
 use crate::data::{Csr, Dataset, Ratings};
@@ -94,6 +95,7 @@ fn yahoo(context: &Context<'_>, files: &YahooR3) -> Result<Source> {
 
 fn made(name: &str, chosen: &Csr<'_, f32>, random: &Csr<'_, f32>, seed: u64, train: TrainUsers) -> Result<Source> {
     let made = survey(chosen, random, &SurveyOptions { positive: POSITIVE, seed, train })?;
-    let shown = (made.rate.shown.round() as u32, made.rate.items as u32);
+    // At most the number of items, so nothing is cut off.
+    let shown = (made.rate.shown.round() as u32, checked_cols(made.rate.items)?);
     Ok(Source { name: name.to_owned(), train: made.train, controlled: made.controlled, shown, truth: None })
 }

@@ -40,6 +40,7 @@
 mod world;
 
 use super::{Generated, Generator, Parameter, Settings, Table, row_number};
+use crate::data::csr::checked_cols;
 use crate::data::{Dataset, Labels, mask_shard};
 use crate::error::Result;
 use crate::spec::Named;
@@ -84,12 +85,12 @@ impl Generator for Survey {
             settings.check_size(settings.whole(users, 1)?, settings.whole("items", 1)?.max(settings.whole("dim", 1)?))?;
         }
         let world = World::new(settings, seed)?;
+        let items = checked_cols(world.items.len() as u64)?;
         let shown_each = settings.whole("shown", 1)?;
-        if shown_each > world.items.len() {
-            let items = format!("at most the number of items, {}", world.items.len());
-            return Err(settings.wrong("shown", &items, &shown_each.to_string()));
-        }
-        let all = |_: u64| 0..world.items.len() as u32;
+        let Some(shown_each) = u32::try_from(shown_each).ok().filter(|shown| *shown <= items) else {
+            return Err(settings.wrong("shown", &format!("at most the number of items, {items}"), &shown_each.to_string()));
+        };
+        let all = |_: u64| 0..items;
         let mut parts = Vec::new();
         for (observed, clean, users, part) in [("train", "train_clean", "users", TRAIN), ("test", "test_clean", "test-users", TEST)]
         {
@@ -100,10 +101,10 @@ impl Generator for Survey {
             parts.push((clean, truth));
         }
         let controlled_users = settings.whole("controlled-users", 1)?;
-        let shown = |row| draw(seed, row, shown_each, world.items.len());
+        let shown = |row| draw(seed, row, shown_each, items);
         let pattern = (0..controlled_users).map(|row| shown(row_number(CONTROLLED, row)));
         parts.push(("controlled", world.users(controlled_users, CONTROLLED, shown)?));
-        parts.push(("controlled_shown", Dataset::new(None, Labels::from_ids(world.items.len() as u64, pattern)?)?));
+        parts.push(("controlled_shown", Dataset::new(None, Labels::from_ids(items.into(), pattern)?)?));
         let column = |get: fn(&Item) -> Vec<f64>| world.items.iter().map(get).collect();
         Ok(Generated {
             parts,
