@@ -15,6 +15,7 @@ pub mod progress;
 pub mod propensity;
 mod ranks;
 pub mod report;
+pub mod request;
 mod rng;
 mod sigmoid;
 pub mod spec;

@@ -10,30 +10,7 @@
 //! assert!((z(0.95) - 1.959963984540054).abs() < 1e-12);
 //! ```
 
-use serde::{Deserialize, Serialize};
-
-/// Which question an interval answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IntervalKind {
-    /// What would other rows have given?
-    #[default]
-    Population,
-    /// What would other missing labels have given on these rows?
-    Mask,
-}
-
-impl std::str::FromStr for IntervalKind {
-    type Err = crate::error::Error;
-
-    fn from_str(name: &str) -> crate::error::Result<IntervalKind> {
-        match name {
-            "population" => Ok(IntervalKind::Population),
-            "mask" => Ok(IntervalKind::Mask),
-            _ => Err(crate::spec::unknown("kind of interval", name, &["population", "mask"])),
-        }
-    }
-}
+pub use crate::request::IntervalKind;
 
 /// A value with its standard error, where there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

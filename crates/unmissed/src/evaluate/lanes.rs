@@ -25,7 +25,7 @@ pub(super) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Resul
     let mut lanes = vec![Lane { origin: None, clip: None, uncertain: false }];
     for model in &models {
         let uncertain = (0..labels as u32).any(|label| model.inverse_variance(label).is_some());
-        lanes.push(Lane { origin: Some(model.origin().to_owned()), clip: None, uncertain });
+        lanes.push(Lane { origin: Some(model.origin().to_string()), clip: None, uncertain });
     }
     if let (Some(tau), None) = (evaluation.clip, &known) {
         for parent in 1..=models.len() {

@@ -27,7 +27,6 @@ mod classes;
 pub mod compare;
 pub mod compat;
 pub mod controlled;
-mod conventions;
 mod diagnose;
 pub mod findings;
 mod finish;
@@ -55,8 +54,9 @@ mod table;
 mod tally;
 mod tally_file;
 
+use crate::request as conventions;
+pub use crate::request::{CONVENTIONS, Convention, Conventions};
 pub use by_count::{HitsByCount, ModelHits};
-pub use conventions::{CONVENTIONS, Convention, Conventions};
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use groups::Groups;
 pub use interval::IntervalKind;

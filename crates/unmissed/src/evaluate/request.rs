@@ -10,8 +10,8 @@ use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
-use crate::propensity::Propensities;
 use crate::propensity::rows::{Given, RowModel};
+use crate::propensity::{Propensities, Propensity};
 use crate::spec::Spec;
 
 /// The largest k: top lists are held for all rows.
@@ -98,10 +98,13 @@ impl<'a> Evaluation<'a> {
         self
     }
 
-    /// Adds a propensity model.
+    /// Adds propensities, per label or row-dependent.
     #[must_use]
-    pub fn propensity(mut self, propensities: Propensities) -> Self {
-        self.propensities.push(propensities);
+    pub fn propensity(mut self, propensity: impl Into<Propensity>) -> Self {
+        match propensity.into() {
+            Propensity::PerLabel(propensities) => self.propensities.push(propensities),
+            Propensity::RowDependent(rows) => self.row_models.push((rows.origin().to_string(), rows.model().clone())),
+        }
         self
     }
 

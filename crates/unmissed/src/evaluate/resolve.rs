@@ -12,7 +12,7 @@ use super::settings::{Asked, Rate, Settings};
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::metrics::{self, Estimator, METRICS, Metric, Shape};
-use crate::propensity::{checks, models};
+use crate::propensity::checks;
 
 /// Numbers are kept for each replicate; nobody needs more.
 const MOST_REPLICATES: usize = 1_000_000;
@@ -221,7 +221,7 @@ impl Evaluation<'_> {
         same("the training labels", "labels", self.truth.cols(), stats.labels() as usize)?;
         let mut findings = Vec::new();
         for p in &self.propensities {
-            if let Some(phi) = models::parse(p.origin()).ok().as_ref().and_then(|parsed| parsed.curve())
+            if let Some(phi) = p.origin().curve()
                 && let Some(copied) = checks::copies(phi, stats, &[10.0])?.first().filter(|c| (c.largest_change - 1.0).abs() > 0.01)
             {
                 let change = copied.largest_change;

@@ -11,7 +11,7 @@ use crate::propensity::bands::bands;
 use crate::propensity::contradiction::{Contradiction, against_controlled, against_later};
 use crate::propensity::estimators::{Direct, Rates, direct, shrunken, timelapse};
 use crate::propensity::fit::{Evidence, Options, fit, mse_of};
-use crate::propensity::models::{self, Parsed};
+use crate::propensity::models::{self, PropensitySpec};
 use crate::propensity::{Phi, Propensities, Ratio, checks};
 use crate::report::charts;
 
@@ -45,14 +45,14 @@ pub(super) struct Lanes {
 }
 
 /// The models that are looked at unless others are named.
-pub(super) fn defaults(data: &str) -> Result<Vec<Parsed>> {
+pub(super) fn defaults(data: &str) -> Result<Vec<PropensitySpec>> {
     ["constant".to_owned(), models::spec_for("jpv", data)?, "power".to_owned()].iter().map(|spec| models::parse(spec)).collect()
 }
 
 impl Lanes {
     /// The given models, then what the evidence allows.
     pub(super) fn new(
-        given: &[Parsed],
+        given: &[PropensitySpec],
         known: &[Propensities],
         train: Option<(&Labels<'_>, &LabelStats)>,
         test_labels: u64,
@@ -61,19 +61,12 @@ impl Lanes {
     ) -> Result<Lanes> {
         let mut all = Lanes { lanes: Vec::new(), direct: None, left_out: Vec::new(), evidence: None };
         for model in given {
-            let propensities = match (train, model) {
-                (Some((_, stats)), model) => model.propensities(stats)?,
-                (None, Parsed::Table(path)) => crate::propensity::table_file::read(path, Some(test_labels))?,
-                (None, Parsed::Curve(phi)) => {
-                    return Err(Error::value(format!("'{}' is a function of training counts", phi.spec()))
-                        .hint("give the training labels, or propensities from a table"));
-                }
-            };
-            let name = model.curve().map_or_else(|| propensities.origin().to_owned(), Phi::short);
+            let propensities = model.per_label(train.map(|(_, stats)| stats), test_labels)?;
+            let name = propensities.origin().name();
             all.push(Lane { name, kind: Kind::Assumed, phi: model.curve().cloned(), propensities });
         }
         for propensities in known {
-            let name = propensities.origin().to_owned();
+            let name = propensities.origin().to_string();
             all.push(Lane { name, kind: Kind::Assumed, phi: None, propensities: propensities.clone() });
         }
         let Some(about) = about else { return Ok(all) };
@@ -114,15 +107,9 @@ impl Lanes {
     }
 
     fn estimated(&mut self, propensities: Propensities) {
-        // What stands in brackets are the constants of the curve behind it: too long for a table.
-        let name = propensities.origin().split('(').next().unwrap_or_default().to_owned();
-        let propensities = match propensities.origin().split_once('(') {
-            Some((_, curve)) => {
-                let note = format!("the curve behind it: {}", curve.trim_end_matches(')'));
-                propensities.with_note(note)
-            }
-            None => propensities,
-        };
+        let name = propensities.origin().name();
+        let behind = propensities.origin().curve_behind().map(|curve| format!("the curve behind it: {}", curve.short()));
+        let propensities = behind.into_iter().fold(propensities, Propensities::with_note);
         self.push(Lane { name, kind: Kind::Estimated, phi: None, propensities });
     }
 
@@ -162,7 +149,7 @@ impl Lanes {
     ) -> Result<PropensityReport> {
         let p = &lane.propensities;
         let mut report = PropensityReport {
-            origin: p.origin().to_owned(),
+            origin: p.origin().to_string(),
             name: lane.name.clone(),
             kind: lane.kind,
             bound: p.bound(),

@@ -7,7 +7,7 @@ use crate::evaluate::{Evaluation, Groups, Rate};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::propensity::estimators::Rates;
-use crate::propensity::models::Parsed;
+use crate::propensity::models::PropensitySpec;
 
 /// An audit in the making. See the module's page.
 #[derive(Clone)]
@@ -16,7 +16,7 @@ pub struct Audit<'a> {
     pub(super) test: &'a Dataset<'a>,
     pub(super) models: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) train: Option<&'a Dataset<'a>>,
-    pub(super) given: Option<Vec<Parsed>>,
+    pub(super) given: Option<Vec<PropensitySpec>>,
     pub(super) known: Vec<Propensities>,
     pub(super) controlled: Option<(&'a Dataset<'a>, Rates)>,
     pub(super) later: Option<&'a Dataset<'a>>,
@@ -78,7 +78,7 @@ impl<'a> Audit<'a> {
 
     /// Looks at these propensity models instead of the usual ones; estimates from evidence are added all the same.
     #[must_use]
-    pub fn propensities(mut self, models: Vec<Parsed>) -> Self {
+    pub fn propensities(mut self, models: Vec<PropensitySpec>) -> Self {
         self.given = Some(models);
         self
     }

@@ -184,7 +184,7 @@ impl Audit<'_> {
             needs.extend(needs::of_controlled(direct, rates, &best.propensities, self.level));
         }
         // The score that is nearest to the truth: estimated, else a known rate, else as observed.
-        let lane = best.map(|lane| lane.propensities.origin().to_owned()).or(self.rate.as_ref().map(Rate::name));
+        let lane = best.map(|lane| lane.propensities.origin().to_string()).or(self.rate.as_ref().map(Rate::name));
         let estimator = if lane.is_some() { Estimator::Unbiased } else { Estimator::Observed };
         let rows = evaluation.rows.iter().filter(|row| {
             row.metric == METRIC && row.k == k && row.group == "all" && row.estimator == estimator && row.propensity == lane

@@ -5,7 +5,7 @@
 //! by its length.
 //!
 //! ```
-//! use unmissed::evaluate::Conventions;
+//! use unmissed::request::Conventions;
 //! let chosen: Conventions = "empty-rows=skip,coverage-of=present".parse()?;
 //! assert_eq!(chosen.get("empty-rows"), "skip");
 //! assert_eq!(chosen.get("absent-labels"), "zero");
@@ -45,21 +45,21 @@ impl Convention {
 }
 
 /// Rows without an observed label in means over rows: they count (0; abandonment: 1), or are left out.
-pub(super) static EMPTY_ROWS: Convention = Convention {
+pub(crate) static EMPTY_ROWS: Convention = Convention {
     name: "empty-rows",
     summary: "rows without labels: count (as 0; abandonment 1) or skip (the mean is over rows with labels)",
     choices: &["count", "skip"],
 };
 
 /// Macro-F of a label that is neither present nor predicted, 0/0.
-pub(super) static ABSENT_LABELS: Convention = Convention {
+pub(crate) static ABSENT_LABELS: Convention = Convention {
     name: "absent-labels",
     summary: "macro-f of labels that are neither present nor predicted: zero or one",
     choices: &["zero", "one"],
 };
 
 /// What coverage is a share of.
-pub(super) static COVERAGE_OF: Convention = Convention {
+pub(crate) static COVERAGE_OF: Convention = Convention {
     name: "coverage-of",
     summary: "what coverage is a share of: all labels, or those present in the test rows",
     choices: &["all", "present"],
@@ -86,12 +86,12 @@ impl Conventions {
     }
 
     /// Whether another choice than ours was made.
-    pub(super) fn differs(&self, convention: &Convention) -> bool {
+    pub(crate) fn differs(&self, convention: &Convention) -> bool {
         self.get(convention.name) != convention.choices[0]
     }
 
     /// The choices that are not ours, as users write them.
-    pub(super) fn changed(&self) -> Vec<String> {
+    pub(crate) fn changed(&self) -> Vec<String> {
         let changed = CONVENTIONS.iter().filter(|convention| self.differs(convention));
         changed.map(|convention| format!("{}={}", convention.name, self.get(convention.name))).collect()
     }
@@ -115,7 +115,7 @@ impl std::str::FromStr for Conventions {
                 return Err(unknown(&format!("choice of '{name}'"), choice, convention.choices));
             }
             if seen.contains(&name) {
-                return Err(Error::value(format!("the convention '{name}' stands twice")).expected("each once"));
+                return Err(Error::value(format!("the convention '{name}' occurs twice")).expected("each once"));
             }
             seen.push(name);
             all.0.insert(name.into(), choice.into());
