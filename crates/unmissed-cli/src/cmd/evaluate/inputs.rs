@@ -6,7 +6,7 @@ use unmissed::data::LabelStats;
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights as schemes;
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::propensity::table_file;
+use unmissed::propensity::{Propensities, table_file};
 use unmissed::{Error, Result};
 
 /// Predictions and what to call them.

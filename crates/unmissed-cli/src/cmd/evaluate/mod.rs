@@ -152,7 +152,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .bootstrap(args.bootstrap, args.seed.seed)
         .progress(app.progress());
     let weights = args.weights.as_ref().map(|how| {
-        let only = if let [only] = propensities.as_slice() { Some(only) } else { None };
+        let only = if let [only] = propensities.as_slice() { only.per_label() } else { None };
         Ok::<_, unmissed::Error>((how, inputs::weights(how, stats.as_ref(), only, truth.cols())?))
     });
     evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
