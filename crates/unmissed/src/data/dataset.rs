@@ -50,6 +50,18 @@ impl<'a> Dense<'a> {
     }
 }
 
+impl<'a> From<Csr<'a, f32>> for Features<'a> {
+    fn from(matrix: Csr<'a, f32>) -> Features<'a> {
+        Features::Sparse(matrix)
+    }
+}
+
+impl<'a> From<Dense<'a>> for Features<'a> {
+    fn from(matrix: Dense<'a>) -> Features<'a> {
+        Features::Dense(matrix)
+    }
+}
+
 /// Features of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Features<'a> {
@@ -162,6 +174,11 @@ impl<'a> Dataset<'a> {
     /// The features, when there are any.
     pub fn features(&self) -> Option<&Features<'a>> {
         self.features.as_ref()
+    }
+
+    /// The features, or an error that says that there are none.
+    pub fn require_features(&self) -> Result<&Features<'a>> {
+        self.features().ok_or_else(|| Error::value("the rows have no features").expected("features for each row"))
     }
 
     /// The observed labels.

@@ -20,6 +20,8 @@ pub(super) struct Hierarchy;
 const THRESHOLDS: &[usize] = &[0, 1, 2, 4, 8, 16, 32];
 const PAPERS: usize = 4;
 
+impl crate::sealed::Sealed for Hierarchy {}
+
 impl Named for Hierarchy {
     fn name(&self) -> &'static str {
         "hierarchy"

@@ -1,9 +1,10 @@
 //! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
 
-use super::biased::{generated, part, true_propensities};
+use super::biased::true_propensities;
 use super::linear::{DEPTH, Method, marked};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
+use crate::data::generators::generate;
 use crate::data::{Dataset, LabelStats};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
@@ -19,6 +20,8 @@ use serde_json::json;
 pub(super) struct Tails;
 
 const METRICS: [&str; 5] = ["precision", "weighted-precision", "macro-f", "coverage", "abandonment"];
+
+impl crate::sealed::Sealed for Tails {}
 
 impl Named for Tails {
     fn name(&self) -> &'static str {
@@ -51,8 +54,8 @@ impl Experiment for Tails {
             .x(format!("precision@{DEPTH} (%)"), Scale::Linear)
             .y(format!("coverage@{DEPTH} (%)"), Scale::Linear);
         let [users, items] = context.size.pick(["1000", "60"], ["4000", "300"], ["10000", "1000"]).map(str::to_owned);
-        let data = generated("survey", &[("users", users), ("items", items)], context.seed)?;
-        let (train, test) = (part(&data, "train")?, part(&data, "test_clean")?);
+        let data = generate("survey", &[("users", users), ("items", items)], context.seed)?;
+        let (train, test) = (data.part("train")?, data.part("test_clean")?);
         let lines = lines(context, train, test, &true_propensities(&data)?)?;
         for (name, values) in &lines {
             let cells = values.iter().map(|value| crate::report::Cell::from(100.0 * value));

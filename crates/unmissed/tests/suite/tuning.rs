@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use unmissed::data::Dataset;
-use unmissed::data::generators::{GENERATORS, Generated, Settings};
+use unmissed::data::generators::{GENERATORS, Generated, GeneratorSettings};
 use unmissed::evaluate::Rate;
 use unmissed::predict::{BlockStore, Normalize, file};
 use unmissed::progress::Progress;
@@ -11,7 +11,7 @@ use unmissed::train::{Adam, Criterion, Destination, Grid, Joint, Recipe, Search,
 
 fn survey(users: &str, items: &str, seed: u64) -> Generated {
     let generator = unmissed::spec::find(GENERATORS, "generator", "survey").unwrap();
-    let mut settings = Settings::of(generator);
+    let mut settings = GeneratorSettings::of(generator);
     let changes =
         [("users", users), ("test-users", "500"), ("controlled-users", "600"), ("items", items), ("shown", "10"), ("dim", "6")];
     changes.iter().for_each(|(name, value)| settings.set(name, *value).unwrap());

@@ -18,6 +18,8 @@ const MOST: u128 = 100_000_000;
 /// See the module's page.
 pub(super) struct Matrix;
 
+impl crate::sealed::Sealed for Matrix {}
+
 impl Named for Matrix {
     fn name(&self) -> &'static str {
         "matrix"

@@ -26,6 +26,8 @@ use zip::{ZipArchive, ZipWriter};
 /// See the module's page.
 pub(super) struct Npz;
 
+impl crate::sealed::Sealed for Npz {}
+
 impl Named for Npz {
     fn name(&self) -> &'static str {
         "npz"

@@ -30,6 +30,8 @@ const ROWS: usize = 4096;
 /// See the module's page.
 pub(super) struct Parquet;
 
+impl crate::sealed::Sealed for Parquet {}
+
 impl Named for Parquet {
     fn name(&self) -> &'static str {
         "parquet"

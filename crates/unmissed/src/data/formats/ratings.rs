@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Ratings;
 
+impl crate::sealed::Sealed for Ratings {}
+
 impl Named for Ratings {
     fn name(&self) -> &'static str {
         "ratings"

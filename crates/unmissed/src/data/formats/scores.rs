@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Scores;
 
+impl crate::sealed::Sealed for Scores {}
+
 impl Named for Scores {
     fn name(&self) -> &'static str {
         "scores"

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Svmlight;
 
+impl crate::sealed::Sealed for Svmlight {}
+
 impl Named for Svmlight {
     fn name(&self) -> &'static str {
         "svmlight"

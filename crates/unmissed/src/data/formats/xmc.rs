@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Xmc;
 
+impl crate::sealed::Sealed for Xmc {}
+
 impl Named for Xmc {
     fn name(&self) -> &'static str {
         "xmc"

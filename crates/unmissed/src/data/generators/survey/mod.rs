@@ -15,9 +15,9 @@
 //! what is relevant among those is known. So the controlled propensity is `shown / m` for every item.
 //!
 //! ```
-//! use unmissed::data::generators::{GENERATORS, Settings};
+//! use unmissed::data::generators::{GENERATORS, GeneratorSettings};
 //! let survey = unmissed::spec::find(GENERATORS, "generator", "survey")?;
-//! let mut settings = Settings::of(survey);
+//! let mut settings = GeneratorSettings::of(survey);
 //! for (name, value) in [("users", "100"), ("test-users", "10"), ("controlled-users", "50"), ("items", "200"), ("shown", "8")] {
 //!     settings.set(name, value)?;
 //! }
@@ -39,7 +39,7 @@
 
 mod world;
 
-use super::{Generated, Generator, Parameter, Settings, Table, row_number};
+use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
 use crate::data::csr::checked_cols;
 use crate::data::{Dataset, Labels, mask_shard};
 use crate::error::Result;
@@ -53,6 +53,8 @@ const CONTROLLED: u64 = 2;
 /// See the module's page.
 pub(super) struct Survey;
 
+impl crate::sealed::Sealed for Survey {}
+
 impl Named for Survey {
     fn name(&self) -> &'static str {
         "survey"
@@ -63,24 +65,28 @@ impl Named for Survey {
 }
 
 impl Generator for Survey {
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [GeneratorParameter] {
         &[
-            Parameter { name: "users", default: "10000", help: "users of the training part" },
-            Parameter { name: "test-users", default: "3000", help: "users of the test part" },
-            Parameter { name: "controlled-users", default: "5000", help: "users who are shown items at random" },
-            Parameter { name: "items", default: "1000", help: "number of items (labels)" },
-            Parameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
-            Parameter { name: "dim", default: "20", help: "dimensions of taste, and number of features" },
-            Parameter { name: "relevant", default: "0.06", help: "share of the items that are relevant to a user, on average" },
-            Parameter { name: "tail", default: "0.8", help: "how fast relevance falls with an item's rank" },
-            Parameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
-            Parameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
-            Parameter { name: "gamma", default: "0.5", help: "exponent of the propensity curve" },
-            Parameter { name: "scatter", default: "0.5", help: "standard deviation of log propensities around the curve" },
+            GeneratorParameter { name: "users", default: "10000", help: "users of the training part" },
+            GeneratorParameter { name: "test-users", default: "3000", help: "users of the test part" },
+            GeneratorParameter { name: "controlled-users", default: "5000", help: "users who are shown items at random" },
+            GeneratorParameter { name: "items", default: "1000", help: "number of items (labels)" },
+            GeneratorParameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
+            GeneratorParameter { name: "dim", default: "20", help: "dimensions of taste, and number of features" },
+            GeneratorParameter {
+                name: "relevant",
+                default: "0.06",
+                help: "share of the items that are relevant to a user, on average",
+            },
+            GeneratorParameter { name: "tail", default: "0.8", help: "how fast relevance falls with an item's rank" },
+            GeneratorParameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
+            GeneratorParameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
+            GeneratorParameter { name: "gamma", default: "0.5", help: "exponent of the propensity curve" },
+            GeneratorParameter { name: "scatter", default: "0.5", help: "standard deviation of log propensities around the curve" },
         ]
     }
 
-    fn generate(&self, settings: &Settings, seed: u64) -> Result<Generated> {
+    fn generate(&self, settings: &GeneratorSettings, seed: u64) -> Result<Generated> {
         for users in ["users", "test-users", "controlled-users"] {
             settings.check_size(settings.whole(users, 1)?, settings.whole("items", 1)?.max(settings.whole("dim", 1)?))?;
         }
@@ -109,8 +115,8 @@ impl Generator for Survey {
         Ok(Generated {
             parts,
             tables: vec![
-                Table { stem: "propensities", columns: &["propensity"], rows: column(|item| vec![item.propensity]) },
-                Table { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]) },
+                LabelTable { stem: "propensities", columns: &["propensity"], rows: column(|item| vec![item.propensity]) },
+                LabelTable { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]) },
             ],
             notes: vec![
                 format!("controlled users were shown {shown_each} of {} items: --rate {shown_each}/{0}", world.items.len()),
@@ -126,7 +132,7 @@ mod tests {
     use super::*;
     use crate::data::LabelStats;
 
-    fn small() -> Settings {
+    fn small() -> GeneratorSettings {
         settings(
             &Survey,
             &[

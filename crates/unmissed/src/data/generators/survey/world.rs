@@ -1,6 +1,6 @@
 //! Items and users of a survey: who likes what, and how often that is seen.
 
-use super::super::{Settings, row_number};
+use super::super::{GeneratorSettings, row_number};
 use crate::data::{Dataset, Dense, Features, Labels, check_label_limit};
 use crate::error::Result;
 use crate::rng::{Purpose, below, stream, uniform_at};
@@ -34,7 +34,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(settings: &Settings, seed: u64) -> Result<World> {
+    pub(super) fn new(settings: &GeneratorSettings, seed: u64) -> Result<World> {
         let up_to =
             |name, most: f64| settings.number(name, &format!("a number from 0 to {most}"), |number| (0.0..=most).contains(&number));
         let (items, dim) = (settings.whole("items", 1)?, settings.whole("dim", 1)?);
