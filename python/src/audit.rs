@@ -8,10 +8,10 @@ use crate::propensities::Given;
 use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
+use unmissed::audit::Audit;
 use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::propensity::estimators::Rates;
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::report::audit::Audit;
 use unmissed::report::page;
 
 /// What there is.

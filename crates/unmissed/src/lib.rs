@@ -30,12 +30,13 @@
 //!
 //! The modules follow the data. [`data`] reads, describes, splits and masks them; [`propensity`] says how likely a relevant label is
 //! to be observed; [`metrics`] are what one wants to know, and [`evaluate`] gets it from incomplete labels; [`losses`] and [`train`]
-//! make models, [`predict`] ranks labels with them and keeps them in files; [`report`] shows results. [`request`] has what can be
-//! asked for as plain data. [`experiments`] are those of the paper.
+//! make models, [`predict`] ranks labels with them and keeps them in files; [`audit`] judges what the numbers are worth, and [`report`]
+//! shows them. [`request`] has what can be asked for as plain data. [`experiments`] are those of the paper.
 //!
 //! Formats, propensity models, metrics, losses and the like are registries: a trait, a static list, and one module per entry whose
 //! page has its formula and what it assumes.
 
+pub mod audit;
 pub mod data;
 pub mod error;
 pub mod evaluate;

@@ -15,7 +15,7 @@ use unmissed::report::{Document, Table};
 /// What to generate, and where to.
 pub(crate) struct Args {
     generator: &'static dyn Generator,
-    settings: Settings,
+    settings: GeneratorSettings,
     seed: u64,
     output: PathBuf,
 }

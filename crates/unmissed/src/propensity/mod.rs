@@ -31,6 +31,7 @@ pub mod noise;
 mod origin;
 pub mod pairs;
 mod phi;
+pub mod points;
 mod propensities;
 pub mod quantiles;
 mod ratio;

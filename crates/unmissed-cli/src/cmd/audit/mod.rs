@@ -6,12 +6,12 @@ use crate::app::{App, Failure, Outcome};
 use crate::args::{Reading, Seed, folder, stem};
 use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
+use unmissed::audit::provenance::{InputFile, shell};
+use unmissed::audit::{Audit, AuditResult, demo};
 use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::evaluate::{CHECKS, Finding};
 use unmissed::propensity::estimators::Rates;
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::report::audit::provenance::{InputFile, shell};
-use unmissed::report::audit::{Audit, AuditResult, demo};
 use unmissed::report::{figures, page};
 use unmissed::{Error, Result, spec};
 

@@ -1,8 +1,8 @@
 //! The map of JPV's constants: which of two models is ahead where, and by how much.
 
 use super::svg::{Svg, cut, short, ticks};
+use crate::audit::flips::{FlipMap, MOST_A, MOST_B};
 use crate::propensity::models::{self, PROPENSITY_MODELS};
-use crate::report::audit::flips::{FlipMap, MOST_A, MOST_B};
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 372.0;
