@@ -1,7 +1,7 @@
 //! [`Propensities`]: a checked number in (0, 1] for every label, and where it came from.
 
 use super::Origin;
-use crate::data::check_dense;
+use crate::data::check_label_limit;
 use crate::error::{Error, Result, digits};
 use serde::{Serialize, Serializer};
 
@@ -82,7 +82,7 @@ pub struct Propensities {
 impl Propensities {
     /// Checks the values. `origin` says where they came from; a plain text is a name for values of the user's own.
     pub fn new(origin: impl Into<Origin>, values: Vec<f64>) -> Result<Propensities> {
-        check_dense(values.len() as u64)?;
+        check_label_limit(values.len() as u64)?;
         if let Some(label) = values.iter().position(|p| !(*p > 0.0 && *p <= 1.0)) {
             return Err(Error::value(format!("the propensity of label {label} is out of range"))
                 .expected("a number in (0, 1]")
