@@ -110,7 +110,7 @@ def fit_propensity(
         return of_arrays(_core.fit_propensity(text(model, "model"), labels, request, how))
 
 
-@listed("estimators")
+@listed("propensity-estimators")
 def estimate_propensity(
     method: str,
     *,
@@ -136,7 +136,7 @@ def estimate_propensity(
     method : str
         The estimator; an error names the evidence that it lacks.
 
-        {estimators}
+        {propensity-estimators}
     train : labels
         Training labels; for ``"timelapse"`` the earlier snapshot.
     controlled, rate

@@ -2,19 +2,18 @@
 
 use super::request::Audit;
 use crate::error::{Error, Result};
+use crate::metrics::Estimator;
 use crate::propensity::rows::{Calibration, Evidence, RowFit, RowModel};
 use serde::Serialize;
 
 /// The name of these propensities among the others of an audit.
 pub const ROWS: &str = "rows";
-/// The name of the baseline beside them.
-pub const RATIO: &str = "ratio of rows";
 
-/// What people call them.
-pub(super) fn words(lane: &str) -> Option<&'static str> {
-    match lane {
-        ROWS => Some("by row"),
-        RATIO => Some("ratio of later and observed"),
+/// What people call them, and the baseline beside them.
+pub(super) fn words(lane: &str, estimator: Estimator) -> Option<&'static str> {
+    match (lane, estimator) {
+        (ROWS, Estimator::Ratio) => Some("ratio of later and observed"),
+        (ROWS, _) => Some("by row"),
         _ => None,
     }
 }

@@ -29,7 +29,7 @@ mod run;
 mod said;
 mod verdict;
 
-pub use by_row::{RATIO, ROWS, RowReport};
+pub use by_row::{ROWS, RowReport};
 pub use request::Audit;
 pub use result::{Assumed, AuditResult, DataPart, DirectReport, Kind, PropensityReport, SampleSize};
 pub use verdict::{METRIC, Score, Standing, Verdict};

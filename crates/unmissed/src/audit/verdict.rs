@@ -1,6 +1,6 @@
 //! The verdict: who wins under what, and what that is worth. Every sentence is computed from the scores.
 
-use super::by_row::{RATIO, ROWS, words};
+use super::by_row::{ROWS, words};
 use super::result::{Kind, PropensityReport};
 use crate::evaluate::{EvaluationResult, Row, Severity};
 use crate::metrics::Estimator;
@@ -36,6 +36,8 @@ pub struct Standing {
     pub name: String,
     /// The propensity model, when there is one.
     pub propensity: Option<String>,
+    /// How the scores were obtained.
+    pub estimator: Estimator,
     /// Whether this is what complete labels say.
     pub is_truth: bool,
     /// The models' scores.
@@ -77,16 +79,16 @@ impl Verdict {
         let truth_standing =
             truth.map(|truth| Standing { name: "complete labels".into(), is_truth: true, ..standing(truth, k, None, None) });
         let mut standings = vec![standing(evaluation, k, None, truth_standing.as_ref())];
-        let lanes = evaluation.rows.iter().filter_map(|row| row.propensity.as_deref());
-        let mut seen: Vec<&str> = Vec::new();
-        for lane in lanes {
-            if !seen.contains(&lane) {
-                seen.push(lane);
+        let estimates = evaluation.rows.iter().filter(|row| matches!(row.estimator, Estimator::Unbiased | Estimator::Ratio));
+        let mut seen: Vec<(&str, Estimator)> = Vec::new();
+        for one in estimates.filter_map(|row| Some((row.propensity.as_deref()?, row.estimator))) {
+            if !seen.contains(&one) {
+                seen.push(one);
             }
         }
-        for lane in seen {
-            let mut one = standing(evaluation, k, Some(lane), truth_standing.as_ref());
-            if let Some(words) = words(lane) {
+        for (lane, estimator) in seen {
+            let mut one = standing(evaluation, k, Some((lane, estimator)), truth_standing.as_ref());
+            if let Some(words) = words(lane, estimator) {
                 one.name = words.into();
             }
             if let Some(report) = propensities.iter().find(|report| report.origin == lane) {
@@ -128,13 +130,16 @@ impl Verdict {
                 standing.scores.iter().filter_map(|s| Some(format!("{} {}", s.model, percent(s.value?)))).collect();
             scores.join(", ")
         };
-        let of = |lane: &str| self.standings.iter().find(|standing| standing.propensity.as_deref() == Some(lane));
+        let by_row = |estimator: Estimator| {
+            let is_it = |standing: &&Standing| standing.propensity.as_deref() == Some(ROWS) && standing.estimator == estimator;
+            self.standings.iter().find(is_it)
+        };
         // What depends on the row is nearer to the truth than one propensity a label.
-        let sentence = match (of(ROWS), trusted.last(), evidence) {
-            (Some(by_row), _, Some(evidence)) => {
-                let ratio =
-                    of(RATIO).map_or(String::new(), |ratio| format!("; by the ratio of later and observed hits: {}", said(ratio)));
-                Some(format!("Estimated from {evidence} with propensities that depend on the row: {}{ratio}.", said(by_row)))
+        let sentence = match (by_row(Estimator::Unbiased), trusted.last(), evidence) {
+            (Some(weighted), _, Some(evidence)) => {
+                let ratio = by_row(Estimator::Ratio)
+                    .map_or(String::new(), |ratio| format!("; by the ratio of later and observed hits: {}", said(ratio)));
+                Some(format!("Estimated from {evidence} with propensities that depend on the row: {}{ratio}.", said(weighted)))
             }
             (None, Some(best), Some(evidence)) => Some(format!("Estimated from {evidence} ({}): {}.", best.name, said(best))),
             _ => None,
@@ -259,17 +264,17 @@ pub(super) fn is_contradicted(report: &PropensityReport) -> bool {
     report.kind == Kind::Assumed && report.against.as_ref().is_some_and(|against| against.contradicted)
 }
 
-fn standing(result: &EvaluationResult, k: usize, lane: Option<&str>, truth: Option<&Standing>) -> Standing {
-    let of = |row: &&Row, estimator: Estimator| {
+fn standing(result: &EvaluationResult, k: usize, of: Option<(&str, Estimator)>, truth: Option<&Standing>) -> Standing {
+    let (lane, estimator) = (of.map(|of| of.0), of.map_or(Estimator::Observed, |of| of.1));
+    let is_of = |row: &&Row, estimator: Estimator| {
         row.metric == METRIC && row.k == k && row.group == "all" && row.propensity.as_deref() == lane && row.estimator == estimator
     };
-    let estimator = if lane.is_some() { Estimator::Unbiased } else { Estimator::Observed };
     let scores: Vec<Score> = result
         .rows
         .iter()
-        .filter(|row| of(row, estimator))
+        .filter(|row| is_of(row, estimator))
         .map(|row| {
-            let normalized = result.rows.iter().find(|other| of(other, Estimator::Normalized) && other.model == row.model);
+            let normalized = result.rows.iter().find(|other| is_of(other, Estimator::Normalized) && other.model == row.model);
             let true_value = truth.and_then(|truth| truth.scores.iter().find(|score| score.model == row.model)?.value);
             Score {
                 model: row.model.clone(),
@@ -302,6 +307,7 @@ fn standing(result: &EvaluationResult, k: usize, lane: Option<&str>, truth: Opti
     Standing {
         name: lane.unwrap_or("observed").to_owned(),
         propensity: lane.map(str::to_owned),
+        estimator,
         is_truth: false,
         agrees_with_truth: truth.and_then(|truth| Some(truth.first.as_ref()? == first.as_ref()?)),
         scores,
