@@ -1,5 +1,7 @@
 //! Propensities that depend on the row, where the truth is known by construction.
 
+use crate::common::rng::{Purpose, stream, uniform};
+use crate::common::sigmoid::sigmoid;
 use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
 use unmissed::evaluate::{Evaluation, IntervalKind};
@@ -7,8 +9,6 @@ use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::rows::{Covariate, Evidence, Pair, Place, RowFit};
 use unmissed::propensity::{Ratio, models};
-use unmissed::rng::{Purpose, stream, uniform};
-use unmissed::sigmoid::sigmoid;
 
 const LABELS: u32 = 12;
 
