@@ -6,7 +6,7 @@ use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::{self, Estimator, METRICS, Shape};
-use unmissed::propensity::estimators::ESTIMATORS;
+use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::PROPENSITY_MODELS;
 use unmissed::spec::{self, Named};
 
@@ -21,7 +21,7 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "formats" => entries(FORMATS),
         "generators" => entries(GENERATORS),
         "models" => entries(PROPENSITY_MODELS),
-        "propensity-estimators" => entries(ESTIMATORS),
+        "propensity-estimators" => entries(PROPENSITY_ESTIMATORS),
         "estimators" => Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
         "metrics" => entries(METRICS),
         "losses" => entries(LOSSES),

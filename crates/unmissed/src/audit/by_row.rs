@@ -3,7 +3,7 @@
 use super::request::Audit;
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
-use crate::propensity::rows::{Calibration, Evidence, RowFit, RowModel};
+use crate::propensity::rows::{Calibration, RowEvidence, RowFit, RowModel};
 use serde::Serialize;
 
 /// The name of these propensities among the others of an audit.
@@ -70,8 +70,8 @@ impl Audit<'_> {
             }
         }
         let known = match (self.later, &self.controlled) {
-            (Some(later), _) => Some((later.labels(), Evidence::Later)),
-            (None, Some((controlled, _))) => Some((controlled.labels(), Evidence::Controlled)),
+            (Some(later), _) => Some((later.labels(), RowEvidence::Later)),
+            (None, Some((controlled, _))) => Some((controlled.labels(), RowEvidence::Controlled)),
             (None, None) => None,
         };
         let (Some(train), Some((known, evidence))) = (self.train, known) else {

@@ -5,12 +5,12 @@
 //! snapshot gives fitted curves, the time-lapse estimate and its shrunken form.
 
 use super::result::{DirectReport, Kind, PropensityReport};
-use crate::data::{LabelStats, Labels};
+use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::bands::bands;
 use crate::propensity::contradiction::{Contradiction, against_controlled, against_later};
-use crate::propensity::estimators::{Direct, Rates, direct, shrunken, timelapse};
-use crate::propensity::fit::{Evidence, Options, fit, mse_of};
+use crate::propensity::estimators::{Direct, direct, shrunken, timelapse};
+use crate::propensity::fit::{CurveEvidence, FitOptions, fit, mse_of};
 use crate::propensity::models::{self, PropensitySpec};
 use crate::propensity::points::{curve_points, direct_points, label_points};
 use crate::propensity::{Phi, Propensities, Ratio, checks};
@@ -32,7 +32,7 @@ pub(super) struct Lane {
 
 /// What is known about the missing labels.
 pub(super) enum About<'a> {
-    Controlled { labels: &'a Labels<'a>, rates: &'a Rates },
+    Controlled { labels: &'a Labels<'a>, rates: &'a Rate },
     Later { labels: &'a Labels<'a> },
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Lanes {
     pub(super) lanes: Vec<Lane>,
     pub(super) direct: Option<Direct>,
     pub(super) left_out: Vec<String>,
-    evidence: Option<Evidence>,
+    evidence: Option<CurveEvidence>,
 }
 
 /// The models that are looked at unless others are named.
@@ -74,7 +74,7 @@ impl Lanes {
             return Err(Error::value("evidence about missing labels needs the training labels that it is compared with")
                 .hint("pass the training labels"));
         };
-        let options = Options { seed, ..Options::default() };
+        let options = FitOptions { seed, ..FitOptions::default() };
         match about {
             About::Controlled { labels: controlled, rates } => {
                 let direct = direct::direct(stats, &LabelStats::of(controlled), rates, level)?;
@@ -89,7 +89,7 @@ impl Lanes {
             About::Later { labels: later } => {
                 let how = Ratio { level, options: options.clone(), ..Ratio::new(models::family(TOWARDS)?) };
                 let plain = timelapse::timelapse(labels, later, &how)?;
-                let evidence = Evidence::from_propensities(&plain.propensities, stats)?;
+                let evidence = CurveEvidence::from_propensities(&plain.propensities, stats)?;
                 all.fit(&evidence, stats, &options)?;
                 all.estimated(plain.propensities);
                 all.estimated(timelapse::timelapse(labels, later, &how.shrunken())?.propensities);
@@ -113,7 +113,7 @@ impl Lanes {
         self.push(Lane { name, kind: Kind::Estimated, phi: None, propensities });
     }
 
-    fn fit(&mut self, evidence: &Evidence, stats: &LabelStats, options: &Options) -> Result<()> {
+    fn fit(&mut self, evidence: &CurveEvidence, stats: &LabelStats, options: &FitOptions) -> Result<()> {
         for family in FAMILIES {
             match fit(&models::family(family)?, evidence, options) {
                 Ok(fit) => {

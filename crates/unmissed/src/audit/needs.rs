@@ -1,7 +1,8 @@
 //! How many rows useful intervals need; the formulas are in [`sample_size`].
 
+use crate::data::Rate;
 use crate::evaluate::Row;
-use crate::propensity::estimators::{Direct, Rates};
+use crate::propensity::estimators::Direct;
 use crate::propensity::{Propensities, sample_size};
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub struct Need {
 }
 
 /// What a controlled set lacks for useful intervals of most labels.
-pub(super) fn of_controlled(direct: &Direct, rates: &Rates, best: &Propensities, level: f64) -> Option<Need> {
+pub(super) fn of_controlled(direct: &Direct, rate: &Rate, best: &Propensities, level: f64) -> Option<Need> {
     let rows = direct.sample().rows as u64;
     let observed: Vec<usize> = (0..direct.len()).filter(|label| direct.count(*label) > 0).collect();
     let within = |label: &&usize| {
@@ -34,7 +35,7 @@ pub(super) fn of_controlled(direct: &Direct, rates: &Rates, best: &Propensities,
     let useful = observed.iter().filter(within).count();
     let needed = |label: &usize| {
         let p = best.get(*label as u32);
-        sample_size::controlled_rows(direct.count(*label), rows, p, rates.get(*label), USEFUL_FACTOR, level)
+        sample_size::controlled_rows(direct.count(*label), rows, p, rate.of(*label), USEFUL_FACTOR, level)
     };
     let mut reachable: Vec<f64> = observed.iter().filter_map(needed).collect();
     reachable.sort_by(f64::total_cmp);
@@ -125,7 +126,7 @@ mod tests {
     fn the_median_label_decides_and_rare_labels_are_counted() {
         let train = LabelStats::from_counts(1000, &[100, 100, 100, 5]).unwrap();
         let controlled = LabelStats::from_counts(50, &[1, 1, 1, 0]).unwrap();
-        let rates = Rates::Common(0.1);
+        let rates = Rate::Common(0.1);
         let direct = direct(&train, &controlled, &rates, 0.95).unwrap();
         let best = Propensities::new("x", vec![0.5; 4]).unwrap();
         let need = of_controlled(&direct, &rates, &best, 0.95).unwrap();

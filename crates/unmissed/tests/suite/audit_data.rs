@@ -4,8 +4,7 @@ use crate::common::shared;
 use std::path::Path;
 use unmissed::audit::{Audit, Kind};
 use unmissed::data::formats::{ReadOptions, read};
-use unmissed::data::{Csr, Dataset, Features, LabelStats};
-use unmissed::propensity::estimators::Rates;
+use unmissed::data::{Csr, Dataset, Features, LabelStats, Rate};
 use unmissed::report::page;
 
 fn dataset(path: &Path, format: Option<&str>, positive: Option<f32>) -> Dataset<'static> {
@@ -102,7 +101,7 @@ fn a_small_survey_needs_more_rows() {
     };
     let (train, test) = (rows(false), rows(true));
     let popular = popular(&train, test.rows());
-    let rates: Rates = "16/300".parse().unwrap();
+    let rates: Rate = "16/300".parse().unwrap();
     let result = Audit::new(&test, &[("popular", &popular)])
         .unwrap()
         .name("coat")

@@ -2,10 +2,9 @@
 
 use crate::common::evaluation::Rows;
 use unmissed::audit::{Audit, AuditResult, demo};
-use unmissed::data::{Csr, Dataset, Labels, mask};
+use unmissed::data::{Csr, Dataset, Labels, Rate, mask};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
-use unmissed::propensity::estimators::Rates;
 use unmissed::report::page;
 
 const LABELS: usize = 30;
@@ -73,7 +72,7 @@ fn tallies_give_the_scores_of_the_evaluation_under_any_curve() {
 fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
     let w = world();
     let right = Propensities::new("right", w.p.clone()).unwrap();
-    let rates = Rates::Common(0.4);
+    let rates = Rate::Common(0.4);
     let controlled =
         Dataset::new(None, mask(&Rows::random(1500, LABELS, 0.8, 0.5, 11).labels(), &[0.4; LABELS], 2).unwrap()).unwrap();
     let base = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&w.train).truth(&w.truth).known(right).bootstrap(0);
@@ -93,7 +92,7 @@ fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
         }
         assert!(value(&result, "power", "good", 1) - truth > 0.2);
     }
-    assert!(base.later(&w.train_clean).controlled(&controlled, Rates::Common(0.4)).run().is_err());
+    assert!(base.later(&w.train_clean).controlled(&controlled, Rate::Common(0.4)).run().is_err());
 }
 
 #[test]

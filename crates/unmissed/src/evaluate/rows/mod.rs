@@ -15,7 +15,7 @@ use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::evaluate::finish::interval::{Measured, of_mean};
 use crate::metrics::{self, Assumption, Estimator, Metric, Shape};
-use crate::propensity::rows::{Given, Level, Pair, Place, RowModel, score_unit};
+use crate::propensity::rows::{CovariateLevel, GivenCovariate, Pair, Place, RowModel, score_unit};
 use crate::request::EMPTY_ROWS;
 use crate::request::IntervalKind;
 use cells::{Cell, Part, Sums};
@@ -194,13 +194,13 @@ fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, ce
 }
 
 /// The given covariates of rows and pairs that the model needs, in its order.
-fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e Given<'e>>> {
-    let needed = model.given().iter().filter(|given| given.level != Level::Label);
+fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e GivenCovariate<'e>>> {
+    let needed = model.given().iter().filter(|given| given.level != CovariateLevel::Label);
     let find = |given: &crate::propensity::rows::GivenName| {
         let found = evaluation.row_covariates.iter().find(|(name, values)| *name == given.name && values.level() == given.level);
         found.map(|(_, values)| values).ok_or_else(|| {
             let (what, hint) = match given.level {
-                Level::Row => ("row", "pass --row-covariates with a column of this name"),
+                CovariateLevel::Row => ("row", "pass --row-covariates with a column of this name"),
                 _ => ("pair", "pass --pair-covariate NAME=FILE with this name"),
             };
             Error::value(format!("the row model needs the covariate '{}' of the test rows", given.name))
@@ -211,7 +211,7 @@ fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e
     needed.map(find).collect()
 }
 
-fn values_of(given: &[&Given<'_>], row: usize, label: u32, out: &mut Vec<f64>) {
+fn values_of(given: &[&GivenCovariate<'_>], row: usize, label: u32, out: &mut Vec<f64>) {
     out.clear();
     out.extend(given.iter().map(|given| given.value(row, label)));
 }
