@@ -179,6 +179,7 @@ impl<'a> FarScore<'a> {
 mod tests {
     use super::super::standings::ModelScore;
     use super::*;
+    use crate::metrics::Estimator;
 
     /// A standing of two models.
     fn standing(name: &str, is_truth: bool, scores: [(&str, f64, f64); 2]) -> Standing {
@@ -194,6 +195,7 @@ mod tests {
         Standing {
             name: name.into(),
             propensity: (!is_truth && name != "observed").then(|| name.into()),
+            estimator: if is_truth || name == "observed" { Estimator::Observed } else { Estimator::Unbiased },
             is_truth,
             scores: scores.map(score).to_vec(),
             first: Some(first.into()),

@@ -40,7 +40,7 @@ pub use builder::Audit;
 pub(crate) use explorer::Explorer;
 pub use recall_by_frequency::{RecallBin, RecallByFrequency};
 pub use result::{AuditResult, CandidateKind, DataPart, DirectReport, PropensityReport, TrainingSize};
-pub use row_dependent::{RATIO, ROWS, RowDependentReport};
+pub use row_dependent::{ROWS, RowDependentReport};
 pub use rows_needed::RowsNeeded;
 pub use standings::{METRIC, ModelScore, Standing};
 pub use verdict::Verdict;

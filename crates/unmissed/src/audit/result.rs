@@ -8,7 +8,7 @@ use super::row_dependent::{RowDependentReport, short_name};
 use super::rows_needed::RowsNeeded;
 use super::verdict::Verdict;
 use crate::data::{DataStats, RankCount};
-use crate::evaluate::{EvaluationResult, Finding, HitsByCount};
+use crate::evaluate::{EvaluationResult, Finding, HitsByCount, Row};
 use crate::propensity::bands::Band;
 use crate::propensity::contradiction::Contradiction;
 use crate::propensity::points::LabelPoint;
@@ -66,10 +66,11 @@ pub struct AuditResult {
 }
 
 impl AuditResult {
-    /// The short name of a propensity model.
-    pub fn short_name<'a>(&'a self, origin: &'a str) -> &'a str {
+    /// The short name of the propensities of a row; `observed` where there are none.
+    pub fn short_name<'a>(&'a self, row: &'a Row) -> &'a str {
+        let Some(origin) = row.propensity.as_deref() else { return "observed" };
         let report = || self.propensities.iter().find(|report| report.origin == origin).map(|report| report.name.as_str());
-        short_name(origin).or_else(report).unwrap_or(origin)
+        short_name(origin, row.estimator).or_else(report).unwrap_or(origin)
     }
 
     /// The names of the predicting models.

@@ -2,19 +2,18 @@
 
 use super::builder::Audit;
 use crate::error::{Error, Result};
+use crate::metrics::Estimator;
 use crate::propensity::rows::{Calibration, RowEvidence, RowFit, RowModel};
 use serde::Serialize;
 
 /// The name of these propensities among the others of an audit.
 pub const ROWS: &str = "rows";
-/// The name of the baseline beside them.
-pub const RATIO: &str = "ratio of rows";
 
-/// Their names in tables.
-pub(super) fn short_name(origin: &str) -> Option<&'static str> {
-    match origin {
-        ROWS => Some("by row"),
-        RATIO => Some("ratio of later and observed"),
+/// Their names in tables, and that of the baseline beside them.
+pub(super) fn short_name(origin: &str, estimator: Estimator) -> Option<&'static str> {
+    match (origin, estimator) {
+        (ROWS, Estimator::Ratio) => Some("ratio of later and observed"),
+        (ROWS, _) => Some("by row"),
         _ => None,
     }
 }

@@ -16,6 +16,8 @@ pub struct Standing {
     pub name: String,
     /// The propensity model, when there is one.
     pub propensity: Option<String>,
+    /// How the scores were obtained.
+    pub estimator: Estimator,
     /// Whether these are the scores on complete labels.
     pub is_truth: bool,
     /// The models' scores.
@@ -56,15 +58,16 @@ pub(super) fn standings(
 ) -> Vec<Standing> {
     let truth = truth.map(|truth| Standing { name: "complete labels".into(), is_truth: true, ..standing(truth, k, None, None) });
     let mut standings = vec![standing(evaluation, k, None, truth.as_ref())];
-    let mut seen: Vec<&str> = Vec::new();
-    for origin in evaluation.rows.iter().filter_map(|row| row.propensity.as_deref()) {
-        if !seen.contains(&origin) {
-            seen.push(origin);
+    let estimates = evaluation.rows.iter().filter(|row| matches!(row.estimator, Estimator::Unbiased | Estimator::Ratio));
+    let mut seen: Vec<(&str, Estimator)> = Vec::new();
+    for one in estimates.filter_map(|row| Some((row.propensity.as_deref()?, row.estimator))) {
+        if !seen.contains(&one) {
+            seen.push(one);
         }
     }
-    for origin in seen {
-        let mut one = standing(evaluation, k, Some(origin), truth.as_ref());
-        if let Some(name) = short_name(origin) {
+    for (origin, estimator) in seen {
+        let mut one = standing(evaluation, k, Some((origin, estimator)), truth.as_ref());
+        if let Some(name) = short_name(origin, estimator) {
             one.name = name.into();
         }
         if let Some(report) = propensities.iter().find(|report| report.origin == origin) {
@@ -82,7 +85,8 @@ pub(super) fn is_contradicted(report: &PropensityReport) -> bool {
     report.kind == CandidateKind::Assumed && report.against.as_ref().is_some_and(|against| against.contradicted)
 }
 
-fn standing(result: &EvaluationResult, k: usize, origin: Option<&str>, truth: Option<&Standing>) -> Standing {
+fn standing(result: &EvaluationResult, k: usize, of: Option<(&str, Estimator)>, truth: Option<&Standing>) -> Standing {
+    let (origin, estimator) = (of.map(|of| of.0), of.map_or(Estimator::Observed, |of| of.1));
     let is_here = |row: &&Row, estimator: Estimator| {
         row.metric == METRIC
             && row.k == k
@@ -90,7 +94,6 @@ fn standing(result: &EvaluationResult, k: usize, origin: Option<&str>, truth: Op
             && row.propensity.as_deref() == origin
             && row.estimator == estimator
     };
-    let estimator = if origin.is_some() { Estimator::Unbiased } else { Estimator::Observed };
     let scores: Vec<ModelScore> = result
         .rows
         .iter()
@@ -129,6 +132,7 @@ fn standing(result: &EvaluationResult, k: usize, origin: Option<&str>, truth: Op
     Standing {
         name: origin.unwrap_or("observed").to_owned(),
         propensity: origin.map(str::to_owned),
+        estimator,
         is_truth: false,
         agrees_with_truth: truth.and_then(|truth| Some(truth.first.as_ref()? == first.as_ref()?)),
         scores,

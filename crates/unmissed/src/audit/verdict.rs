@@ -2,10 +2,11 @@
 
 use super::conclusion::{Conclusion, winners};
 use super::result::{CandidateKind, PropensityReport};
-use super::row_dependent::{RATIO, ROWS};
+use super::row_dependent::ROWS;
 use super::standings::{METRIC, Standing, is_contradicted, standings};
 use super::wording::{listed, percent, points};
 use crate::evaluate::{EvaluationResult, Severity};
+use crate::metrics::Estimator;
 use serde::Serialize;
 
 /// Which model wins under which propensities.
@@ -86,7 +87,7 @@ fn best_estimate(standings: &[Standing], propensities: &[PropensityReport], evid
     if let Some(by_row) = under(ROWS) {
         let ratio =
             under(RATIO).map_or(String::new(), |ratio| format!("; by the ratio of later and observed hits: {}", scores(ratio)));
-        return Some(format!("Estimated from {evidence} with propensities that depend on the row: {}{ratio}.", scores(by_row)));
+        return Some(format!("Estimated from {evidence} with propensities that depend on the row: {}{ratio}.", scores(weighted)));
     }
     let is_estimated = |origin: &str| propensities.iter().any(|p| p.origin == origin && p.kind == CandidateKind::Estimated);
     let best = standings.iter().rfind(|standing| standing.propensity.as_deref().is_some_and(is_estimated))?;

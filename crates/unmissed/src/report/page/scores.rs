@@ -49,7 +49,7 @@ fn table(result: &AuditResult, name: &str, k: usize, metric: &dyn Metric) -> Htm
     };
     let mut last = None;
     for row in here.iter().filter(|row| row.estimator != Estimator::Normalized) {
-        let name = row.propensity.as_deref().map_or("observed", |origin| result.short_name(origin));
+        let name = result.short_name(row);
         let group = if last == Some(name) { "" } else { "new" };
         last = Some(name);
         let normalized = here.iter().find(|other| {
@@ -150,11 +150,7 @@ fn group_table(result: &AuditResult, metric: &str, k: usize) -> HtmlTable {
             rows.iter().filter(|row| row.metric == metric && row.k == k && row.estimator != Estimator::Normalized).collect();
         let mut last = None;
         for row in here.iter().filter(|row| row.group == "all") {
-            let name = match (&row.propensity, is_truth) {
-                (_, true) => "complete labels",
-                (Some(origin), false) => result.short_name(origin),
-                (None, false) => "observed",
-            };
+            let name = if is_truth { "complete labels" } else { result.short_name(row) };
             let of = |group: &&str| {
                 let same = |other: &&&Row| other.group == **group && other.propensity == row.propensity && other.model == row.model;
                 let found = here.iter().filter(|other| other.estimator == row.estimator).find(same);
