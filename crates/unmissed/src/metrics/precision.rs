@@ -24,7 +24,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::estimator::OF_SUMS;
+use super::estimator::of_precision;
 use super::{Metric, Offer, Shape, SumTerm};
 use crate::spec::Named;
 
@@ -44,7 +44,7 @@ impl Named for Precision {
 
 impl Metric for Precision {
     fn offers(&self) -> &'static [Offer] {
-        OF_SUMS
+        of_precision()
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&Precision)
