@@ -83,10 +83,13 @@ fn orders(standings: &[Standing], at: &str) -> Vec<String> {
 
 /// What the evidence gives; propensities that depend on the row are nearer to the truth than one propensity per label.
 fn best_estimate(standings: &[Standing], propensities: &[PropensityReport], evidence: &str) -> Option<String> {
-    let under = |origin: &str| standings.iter().find(|standing| standing.propensity.as_deref() == Some(origin));
-    if let Some(by_row) = under(ROWS) {
-        let ratio =
-            under(RATIO).map_or(String::new(), |ratio| format!("; by the ratio of later and observed hits: {}", scores(ratio)));
+    let by_row = |estimator: Estimator| {
+        let is_it = |standing: &&Standing| standing.propensity.as_deref() == Some(ROWS) && standing.estimator == estimator;
+        standings.iter().find(is_it)
+    };
+    if let Some(weighted) = by_row(Estimator::Unbiased) {
+        let ratio = by_row(Estimator::Ratio)
+            .map_or(String::new(), |ratio| format!("; by the ratio of later and observed hits: {}", scores(ratio)));
         return Some(format!("Estimated from {evidence} with propensities that depend on the row: {}{ratio}.", scores(weighted)));
     }
     let is_estimated = |origin: &str| propensities.iter().any(|p| p.origin == origin && p.kind == CandidateKind::Estimated);
