@@ -59,7 +59,7 @@ fn tallies_give_the_scores_of_the_evaluation_under_any_curve() {
         }
     }
     // The map at a cell: a = 0.5 and b = 2.5 are on its grid.
-    let map = result.flips.as_ref().unwrap();
+    let map = result.order_map.as_ref().unwrap();
     let [column, row] =
         [map.a.iter().position(|a| (a - 0.5).abs() < 1e-12), map.b.iter().position(|b| *b == 2.5)].map(Option::unwrap);
     let at = |count: u64| 1.0 + (sample.rows.ln() - 1.0) * (3.5 / (count as f64 + 2.5)).powf(0.5);
@@ -154,7 +154,7 @@ fn hostile_names_stay_names() {
     assert!(page.contains("&#60;script&#62;alert(1)&#60;/script&#62;") || page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("漢字"));
     for figure in unmissed::report::figures::figures(&result) {
-        let svg = figure.for_file().unwrap();
+        let svg = figure.svg().unwrap();
         assert!(!svg.contains("<script>"), "{}", figure.id);
     }
 }

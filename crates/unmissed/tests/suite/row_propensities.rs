@@ -5,6 +5,7 @@ use crate::common::sigmoid::sigmoid;
 use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
 use unmissed::evaluate::{Evaluation, IntervalKind};
+use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::rows::{Covariate, Pair, Place, RowEvidence, RowFit};
 use unmissed::propensity::{Ratio, models};
@@ -82,18 +83,17 @@ fn the_right_model_is_unbiased_and_one_propensity_a_label_is_not() {
             .unwrap();
         for k in [1, 3] {
             let truth = precision(&test.truth, &test.scores, k);
-            let find = |name: &str| {
+            let find = |name: &str, estimator: Estimator| {
                 let of = |propensity: &Option<String>| propensity.as_deref().is_some_and(|p| p.starts_with(name));
-                let is_unbiased = |estimator| estimator == unmissed::metrics::Estimator::Unbiased;
-                result.rows.iter().find(|row| row.k == k && is_unbiased(row.estimator) && of(&row.propensity)).unwrap()
+                result.rows.iter().find(|row| row.k == k && row.estimator == estimator && of(&row.propensity)).unwrap()
             };
-            let row = find("rows:m");
+            let row = find("rows:m", Estimator::Unbiased);
             cases += 1;
             covered += u32::from(row.low.unwrap() <= truth && truth <= row.high.unwrap());
             if k == 1 {
                 by_row.push(row.value.unwrap() - truth);
-                by_ratio.push(find("ratio of rows:m").value.unwrap() - truth);
-                by_label.push(find("timelapse").value.unwrap() - truth);
+                by_ratio.push(find("rows:m", Estimator::Ratio).value.unwrap() - truth);
+                by_label.push(find("timelapse", Estimator::Unbiased).value.unwrap() - truth);
             }
         }
     }

@@ -147,7 +147,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
                     let key = match (&row.1, row.2) {
                         (None, Estimator::Observed) => "observed",
                         (Some(p), Estimator::Unbiased) if p == "rows" => "rows",
-                        (Some(p), Estimator::Unbiased) if p.starts_with("ratio") => "ratio",
+                        (Some(_), Estimator::Ratio) => "ratio",
                         (Some(_), Estimator::Unbiased) => "labels",
                         _ => continue,
                     };

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Metrics, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// Estimators: observed, unbiased, normalized, clipped, hajek [default: all that each metric has]
+    /// Estimators, separated by commas ('unmissed list estimators') [default: all that each metric has]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     estimators: Vec<String>,
     /// Lengths of the top list

@@ -7,25 +7,25 @@ use crate::propensity::{Propensities, sample_size};
 use serde::Serialize;
 
 /// An interval of a propensity is useful when its ends are within this factor of it.
-pub const USEFUL_FACTOR: f64 = 1.5;
+const USEFUL_FACTOR: f64 = 1.5;
 /// An interval of a score is useful when it is at most this wide to either side.
-pub const USEFUL_HALF_WIDTH: f64 = 0.02;
+const USEFUL_HALF_WIDTH: f64 = 0.02;
 
-/// An interval, what it would take to be useful, and that in words.
+/// How many rows an interval would take to be useful.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Need {
+pub struct RowsNeeded {
     /// Which rows are meant: `controlled` or `test`.
     pub rows_of: &'static str,
     /// How many there are.
     pub have: u64,
     /// How many it takes; `None` when no number is enough.
     pub needed: Option<u64>,
-    /// All of it in words.
+    /// The same as a sentence.
     pub sentence: String,
 }
 
-/// What a controlled set lacks for useful intervals of most labels.
-pub(super) fn of_controlled(direct: &Direct, rate: &Rate, best: &Propensities, level: f64) -> Option<Need> {
+/// Rows of a controlled set for useful intervals of most labels.
+pub(super) fn for_propensities(direct: &Direct, rate: &Rate, best: &Propensities, level: f64) -> Option<RowsNeeded> {
     let rows = direct.sample().rows as u64;
     let observed: Vec<usize> = (0..direct.len()).filter(|label| direct.count(*label) > 0).collect();
     let within = |label: &&usize| {
@@ -69,11 +69,11 @@ pub(super) fn of_controlled(direct: &Direct, rate: &Rate, best: &Propensities, l
         (None, None) => format!("{start}{end}"),
     };
     let needed = needed.or(reachable.last().map(|rows| rows.ceil() as u64));
-    Some(Need { rows_of: "controlled", have, needed, sentence })
+    Some(RowsNeeded { rows_of: "controlled", have, needed, sentence })
 }
 
-/// What a score lacks.
-pub(super) fn of_score(row: &Row, name: Option<&str>) -> Option<Need> {
+/// Test rows for a useful interval of a score; `None` when it is useful already.
+pub(super) fn for_score(row: &Row, name: Option<&str>) -> Option<RowsNeeded> {
     let half_width = (row.high? - row.low?) / 2.0;
     if half_width <= USEFUL_HALF_WIDTH {
         return None;
@@ -93,7 +93,7 @@ pub(super) fn of_score(row: &Row, name: Option<&str>) -> Option<Need> {
         100.0 * USEFUL_HALF_WIDTH,
         count(needed),
     );
-    Some(Need { rows_of: "test", have: row.n, needed: Some(needed), sentence })
+    Some(RowsNeeded { rows_of: "test", have: row.n, needed: Some(needed), sentence })
 }
 
 fn capital(text: &str) -> String {
@@ -129,7 +129,7 @@ mod tests {
         let rates = Rate::Common(0.1);
         let direct = direct(&train, &controlled, &rates, 0.95).unwrap();
         let best = Propensities::new("x", vec![0.5; 4]).unwrap();
-        let need = of_controlled(&direct, &rates, &best, 0.95).unwrap();
+        let need = for_propensities(&direct, &rates, &best, 0.95).unwrap();
         // The example of the formula's page.
         assert_eq!((need.have, need.needed), (50, Some(1525)));
         assert!(need.sentence.contains("0 of 4 observed labels") && need.sentence.contains("One label is too rare"), "{need:?}");
