@@ -9,7 +9,7 @@ use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
 use unmissed::audit::Audit;
-use unmissed::data::{Csr, Dataset, LabelStats, Rate};
+use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::page;
 
@@ -85,15 +85,15 @@ pub(crate) fn audit(
             audit = audit.truth(truth);
         }
         match (&controlled, rate) {
-            (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, rates(rate)),
+            (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, rate),
             (None, Some(rate)) => audit = audit.rate(rate),
             _ => {}
         }
         if let Some(groups) = groups {
-            audit = audit.groups(groups.groups(stats.as_ref())?);
+            audit = audit.groups(groups.groups(stats.as_ref(), test.labels().cols())?);
         }
         if let Some(weights) = weights {
-            let (name, weights) = weights.of(stats.as_ref(), None)?;
+            let (name, weights) = weights.of(stats.as_ref(), None, test.labels().cols())?;
             audit = audit.weights(name, weights);
         }
         let result = audit.run()?;
@@ -109,12 +109,4 @@ fn slices<'a>(part: &'a Option<Sparse<'_>>) -> PyResult<Option<Slices<'a>>> {
 
 fn part(slices: Option<Slices<'_>>) -> Result<Option<Dataset<'_>>> {
     slices.map(|slices| Dataset::new(None, slices.labels()?)).transpose()
-}
-
-/// The rate of a controlled set as estimators take it.
-fn rates(rate: unmissed::evaluate::Rate) -> Rate {
-    match rate {
-        unmissed::evaluate::Rate::Shown { shown, of } => Rate::Shown { shown, of },
-        unmissed::evaluate::Rate::PerLabel(rates) => Rate::PerLabel(rates),
-    }
 }

@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::estimate::estimate;
     #[pymodule_export]
-    use crate::evaluate::{compat_values, evaluate};
+    use crate::evaluate::{compat_values, evaluate, evaluation_defaults};
     #[pymodule_export]
     use crate::files::{generate, read, write, write_text};
     #[pymodule_export]
@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use crate::registry::{nature, offers, parameters, registry, syntaxes};
     #[pymodule_export]
-    use crate::rows::{Rows, evaluate_rows, fit_rows, read_rows};
+    use crate::rows::{Rows, fit_rows, read_rows};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

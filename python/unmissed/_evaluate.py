@@ -12,7 +12,7 @@ from . import _core, _inputs
 from ._checks import array, number, optional, text, texts, whole
 from ._propensity import Propensities, as_propensities
 from ._report import Report
-from ._row_propensity import RowPropensity, add_rows
+from ._row_propensity import RowPropensity, _columns, _matrices
 from ._work import working
 
 
@@ -35,13 +35,9 @@ def _groups(groups: Any) -> Any:
     if groups is None or groups is False:
         return None
     if groups is True:
-        return ("share", [])
+        return "share"
     if isinstance(groups, str):
-        how, _, cuts = groups.partition(":")
-        try:
-            return (how, [float(cut) for cut in cuts.split(",")] if cuts else [])
-        except ValueError:
-            raise ValueError(f"cannot read the cuts of the groups: expected numbers separated by commas, found {cuts!r}") from None
+        return groups
     if not hasattr(groups, "__iter__"):
         raise ValueError(f"groups are out of range: expected True, a kind of groups, or a name for each label, found {groups!r}")
     return [None if name is None else str(name) for name in groups]
@@ -177,6 +173,9 @@ def evaluate(
     request = {
         "train": training,
         "propensities": [one._arrays() for one in asked],
+        "row_propensities": [(one.origin, one._native) for one in fitted],
+        "row_covariates": _columns(row_covariates),
+        "pair_covariates": _matrices(pair_covariates, columns),
         "metrics": optional(texts, metrics, "metrics"),
         "estimators": optional(texts, estimators, "estimators"),
         "ks": _lengths(k),
@@ -193,8 +192,7 @@ def evaluate(
         "conventions": optional(text, conventions, "conventions"),
     }
     with working(threads, progress) as how:
-        result = json.loads(_core.evaluate(truth, models, request, how))
-        return Report(add_rows(result, truth, models, fitted, request, (row_covariates, pair_covariates), how))
+        return Report(json.loads(_core.evaluate(truth, models, request, how)))
 
 
 def _number_of_labels(given: int | None, labels: list[Any], predictions: list[Any]) -> int:

@@ -137,8 +137,8 @@ fn conventions_and_label_counts_are_options() {
     assert_eq!(json["conventions"]["coverage-of"], "present");
     assert!(dir.run(&format!("{common} --convention empty-rows=drop")).refused().contains("expected one of count, skip"));
     for (text, part) in [
-        ("row,count\n0,4\n", "counts.csv: row 1 has no label count"),
-        ("row,count\n0,x\n1,1\n", "counts.csv:2: cannot read the label count of row 0"),
+        ("row,count\n0,4\n", "counts.csv: row 1 has no count"),
+        ("row,count\n0,x\n1,1\n", "counts.csv:2: the count of row 0 is out of range"),
         ("row,count\n0,1\n1,1\n", "counts.csv: the label count of row 0 is too small: expected at least its 2 observed labels"),
         ("row,count\n0,4\n2,1\n", "counts.csv:3: cannot read a row"),
         ("label,count\n0,4\n", "counts.csv:1: no column 'row'"),

@@ -68,7 +68,7 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--holdout 0.2", "leaves nothing to decide"),
         ("--joint plugin --solver newton", "by Adam only"),
         ("--tune --validation controlled.txt --validation-rate 4/12 --criterion loss", "the loss cannot decide"),
-        ("--tune --validation controlled.txt --validation-rate 5/7", "the rate is off"),
+        ("--tune --validation controlled.txt --validation-rate 5/7", "the rate does not match the labels"),
         ("--prune -1", "out of range"),
     ] {
         let refused = dir.run(&format!("train train.txt -o refused {options}")).refused();

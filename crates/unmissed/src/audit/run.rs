@@ -118,6 +118,7 @@ impl Audit<'_> {
             .bootstrap(self.provenance.bootstrap, self.provenance.seed)
             .progress(self.progress);
         evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
+        evaluation = by_row.iter().fold(evaluation, |evaluation, model| evaluation.row_propensity(ROWS, model.clone()));
         if !is_test {
             evaluation = evaluation.estimators(&[Estimator::Observed]);
         }
@@ -136,12 +137,7 @@ impl Audit<'_> {
         }
         let tally = evaluation.tally()?;
         let hits = stats.filter(|_| is_test && plain_rate).map(|stats| tally.by_count(stats)).transpose()?;
-        let mut result = tally.finish_watched(self.progress)?;
-        let evaluation = by_row.iter().fold(evaluation, |evaluation, model| evaluation.row_propensity(ROWS, model.clone()));
-        let (rows, notes) = evaluation.by_row()?;
-        result.rows.extend(rows);
-        result.notes.extend(notes);
-        Ok((result, hits))
+        Ok((tally.finish_watched(self.progress)?, hits))
     }
 
     /// Where the order of the two models that are ahead as observed flips.

@@ -48,6 +48,11 @@ impl Rate {
         })
     }
 
+    /// The rate as a source of propensities, as results name it.
+    pub fn name(&self) -> String {
+        format!("rate:{self}")
+    }
+
     /// The rate of a label.
     pub fn of(&self, label: usize) -> f64 {
         match self {

@@ -1,6 +1,9 @@
 //! [`WeightsSpec`]: how much labels count.
 
+use crate::data::{LabelStats, read_full_column};
 use crate::error::{Error, Result};
+use crate::metrics::weights;
+use crate::propensity::Propensities;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,6 +20,26 @@ pub enum WeightsSpec {
     File(PathBuf),
     /// Weights that the caller passes along with the data.
     Given,
+}
+
+impl WeightsSpec {
+    /// The weights themselves, one for each of `labels` labels: those of a scheme follow from training counts, and for some from
+    /// propensities too.
+    pub fn weights(&self, train: Option<&LabelStats>, propensities: Option<&Propensities>, labels: usize) -> Result<Vec<f64>> {
+        match self {
+            WeightsSpec::Scheme(spec) => {
+                let train = train.ok_or_else(|| {
+                    Error::value(format!("the weights '{spec}' follow from training counts")).hint("give the training labels")
+                })?;
+                weights::from_spec(&spec.to_string(), train, propensities)
+            }
+            WeightsSpec::File(path) => {
+                let parse = |cell: &str| cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
+                read_full_column(path, "label", "weight", labels as u64, "a finite number of at least 0", parse)
+            }
+            WeightsSpec::Given => Err(Error::value("given weights have no other source").hint("pass them along with the data")),
+        }
+    }
 }
 
 impl fmt::Display for WeightsSpec {

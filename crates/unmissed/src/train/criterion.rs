@@ -96,7 +96,7 @@ impl Judge<'_> {
             evaluation = evaluation.propensity(propensities.clone());
         }
         let result = evaluation.run()?;
-        let value = result.find(metric, *k, estimator).and_then(|row| row.value);
+        let value = result.find(metric, *k, estimator)?.value;
         value.map(Some).ok_or_else(|| Error::value(format!("{}@{k} has no value on the rows that were held out", metric)))
     }
 

@@ -2,9 +2,12 @@
 
 use crate::common::evaluation::{Rows, by_subsets, label_value, row_value};
 use proptest::prelude::*;
-use unmissed::evaluate::{CHUNK, Evaluation, EvaluationResult, Groups, IntervalKind, Tally};
+use unmissed::evaluate::{Evaluation, EvaluationResult, Groups, IntervalKind, Tally};
 use unmissed::metrics::{Estimator, METRICS, Shape};
 use unmissed::propensity::Propensities;
+
+/// Rows that are summed together.
+const CHUNK: usize = 4096;
 
 const ALL: [&str; 9] = [
     "precision",

@@ -3,7 +3,7 @@
 use crate::common::rng::{Purpose, stream, uniform};
 use crate::common::sigmoid::sigmoid;
 use unmissed::data::{Csr, Labels};
-use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
+use unmissed::evaluate::robust::{later_term, omega, shown_term};
 use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
@@ -105,9 +105,21 @@ fn the_right_model_is_unbiased_and_one_propensity_a_label_is_not() {
     assert!(f64::from(covered) >= 0.85 * f64::from(cases), "{covered} of {cases}");
 }
 
+/// The mean over rows of a sum over the top k, divided by k.
+fn mean_of_tops(scores: &Csr<'_, f32>, k: usize, of_pair: impl Fn(usize, u32, usize) -> f64) -> f64 {
+    let of_row = |row: usize| {
+        let (ids, values) = scores.row(row);
+        let mut ranked: Vec<(f32, u32)> = values.iter().copied().zip(ids.iter().copied()).collect();
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        ranked.iter().take(k).enumerate().map(|(rank, (_, label))| of_pair(row, *label, rank)).sum::<f64>() / k as f64
+    };
+    (0..scores.rows()).map(of_row).sum::<f64>() / scores.rows() as f64
+}
+
 #[test]
 fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
     let (mut wrong_omega, mut wrong_rho, mut both_wrong, mut shown_wrong) = (vec![], vec![], vec![], vec![]);
+    let mut by_rank = vec![];
     let k = 3;
     for repetition in 0..60 {
         let data = world(1000 + repetition, 600);
@@ -116,22 +128,30 @@ fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
         let rho: Vec<f64> = (0..600).map(|row| if data.observed.row_ids(row).len() > 2 { 0.7 } else { 0.3 }).collect();
         let draw = |row: usize| uniform(&mut stream(9, Purpose::Split, 600 * repetition + row as u64));
         let has_later: Vec<bool> = (0..600).map(|row| draw(row) < rho[row]).collect();
-        let robust = |rho: &[f64], omega: &dyn Fn(usize, u32, usize) -> f64| {
-            of_later(&data.scores, &data.observed, &data.truth, &has_later, rho, omega, k, 0.95).unwrap().value - truth
+        let robust = |rho: &[f64], omega: &dyn Fn(usize, u32) -> f64| {
+            let of_pair = |row: usize, label: u32, _rank: usize| {
+                let is_observed = data.observed.row_ids(row).contains(&label);
+                let status = has_later[row].then(|| data.truth.row_ids(row).contains(&label));
+                later_term(omega(row, label), is_observed, status, rho[row])
+            };
+            mean_of_tops(&data.scores, k, of_pair) - truth
         };
         // In this world what is missed depends on the score and the place: P(y = 1 | y~ = 0) by Bayes.
-        let right = |row: usize, label: u32, _rank: usize| {
+        let right = |row: usize, label: u32| {
             let (ids, values) = data.scores.row(row);
             let place = Place::find(ids, values, label, 1.0).unwrap();
             let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
             let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
-            unmissed::evaluate::rows::robust::omega(sigmoid(f64::from(values[label as usize])), p)
+            omega(sigmoid(f64::from(values[label as usize])), p)
         };
-        wrong_omega.push(robust(&rho, &|_, _, _| 0.9));
+        wrong_omega.push(robust(&rho, &|_, _| 0.9));
         wrong_rho.push(robust(&[0.25; 600], &right));
-        both_wrong.push(robust(&[0.25; 600], &|_, _, _| 0.9));
-        let by_rank = omega_by_rank(&data.scores, &data.observed, &data.truth, &has_later, k, 5, 0).unwrap();
-        assert!((0..k).all(|rank| (0.0..=1.0).contains(&by_rank(0, 0, rank))));
+        both_wrong.push(robust(&[0.25; 600], &|_, _| 0.9));
+        // The evaluation guesses by rank, from other rows.
+        let evaluation = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().metrics(&["precision"]).unwrap();
+        let evaluation = evaluation.ks(&[k]).unwrap().later(&data.truth, has_later.clone(), rho.clone()).unwrap();
+        let row = evaluation.run().unwrap().find("precision", k, Estimator::DoublyRobust).unwrap().clone();
+        by_rank.push(row.value.unwrap() - truth);
 
         let mut rng = stream(11, Purpose::Shown, repetition);
         let shown: Vec<Vec<u32>> = (0..600).map(|_| (0..LABELS).filter(|_| uniform(&mut rng) < 0.4).collect()).collect();
@@ -141,11 +161,15 @@ fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
         });
         let relevant = Labels::from_ids(u64::from(LABELS), relevant).unwrap();
         let shown = Labels::from_ids(u64::from(LABELS), shown.clone()).unwrap();
-        let value =
-            of_controlled(&data.scores, &shown, &relevant, 0.4, |_, _, rank| 0.9 - 0.2 * rank as f64, k, 0.95).unwrap().value;
-        shown_wrong.push(value - truth);
+        let of_pair = |row: usize, label: u32, rank: usize| {
+            let status = shown.row_ids(row).contains(&label).then(|| relevant.row_ids(row).contains(&label));
+            shown_term(0.9 - 0.2 * rank as f64, status, 0.4)
+        };
+        shown_wrong.push(mean_of_tops(&data.scores, k, of_pair) - truth);
     }
-    for (name, errors) in [("omega wrong", &wrong_omega), ("rho wrong", &wrong_rho), ("(A), any mu", &shown_wrong)] {
+    for (name, errors) in
+        [("omega wrong", &wrong_omega), ("rho wrong", &wrong_rho), ("(A), any mu", &shown_wrong), ("by rank", &by_rank)]
+    {
         let (mean, se) = mean(errors);
         println!("{name}: {mean} +- {se}");
         assert!(mean.abs() < 4.0 * se, "{name}: {mean} +- {se}");
@@ -210,6 +234,6 @@ fn what_cannot_be_known_is_refused() {
         assert!(error.contains("no estimate under propensities that depend on the row"), "{metric}: {error}");
     }
     let rho = [0.0; 200];
-    let robust = of_later(&data.scores, &data.observed, &data.truth, &[true; 200], &rho, |_, _, _| 0.5, 1, 0.95);
-    assert!(text(robust.unwrap_err()).contains("could never have later labels"));
+    let later = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().later(&data.truth, vec![true; 200], rho.to_vec());
+    assert!(text(later.err().unwrap()).contains("could never have later labels"));
 }
