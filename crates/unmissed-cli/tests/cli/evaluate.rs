@@ -197,3 +197,33 @@ fn bad_requests_are_located_or_explained() {
     }
     assert!(!dir.path("t").exists());
 }
+
+/// A row with more positives than were shown contradicts the rate; it used to end in a panic.
+#[test]
+fn more_positives_than_were_shown_are_refused() {
+    let dir = Workdir::new();
+    dir.write("test.txt", b"2 0 6\n0\n0,1,2\n");
+    dir.write("p.txt", b"2 6\n0:9 1:8 2:7 3:6 4:5\n0:9 1:8 2:7 3:6 4:5\n");
+    dir.write("train.txt", b"2 0 6\n0,1\n2\n");
+    for command in [
+        "evaluate --test test.txt --predictions p.txt --rate 2/6 -k 5",
+        "audit --train train.txt --test test.txt --predictions p.txt --rate 2/6",
+    ] {
+        let refused = dir.run(command).refused();
+        assert!(
+            refused.contains("row 1 of the controlled set contradicts the rate 2/6") && refused.contains("found 3"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn estimators_are_listed_by_their_names() {
+    let dir = Workdir::new();
+    let listed = |registry: &str| -> Vec<String> {
+        let csv = dir.run(&format!("list {registry} --format csv")).ok();
+        csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect()
+    };
+    assert_eq!(listed("estimators"), ["observed", "unbiased", "normalized", "clipped", "hajek", "ratio", "doubly-robust"]);
+    assert!(listed("propensity-estimators").contains(&"timelapse".to_owned()));
+}

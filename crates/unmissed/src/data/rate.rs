@@ -87,7 +87,12 @@ impl Rate {
                     .expected(labels.to_string())
                     .found(rates.len().to_string()))
             }
-            Rate::PerLabel(rates) => rates.iter().find(|rate| !in_range(rate)).map_or(Ok(()), |rate| off(digits(*rate))),
+            Rate::PerLabel(rates) => match rates.iter().position(|rate| !in_range(rate)) {
+                None => Ok(()),
+                Some(label) => Err(Error::value(format!("the rate of label {label} is out of range"))
+                    .expected(IN_RANGE)
+                    .found(digits(rates[label]))),
+            },
         }
     }
 

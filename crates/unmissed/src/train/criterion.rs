@@ -4,7 +4,7 @@ use super::fit::Checkpoint;
 use crate::data::Labels;
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, Rate};
-use crate::metrics::{self, Estimator, Shape};
+use crate::metrics::{self, Estimator};
 use crate::propensity::Propensities;
 use std::fmt;
 use std::str::FromStr;
@@ -105,11 +105,28 @@ impl Judge<'_> {
         let cost = match self.criterion {
             Criterion::Loss => loss,
             Criterion::Metric { metric: name, .. } => {
-                // A product counts rows without any hit: the fewer the better.
-                let few = metrics::find(name).is_ok_and(|metric| matches!(metric.shape(), Shape::Product));
-                metric.map(|value| if few { value } else { -value })
+                let low_is_good = metrics::find(name).is_ok_and(|metric| metric.lower_is_better());
+                metric.map(|value| if low_is_good { value } else { -value })
             }
         };
         cost.unwrap_or(f64::INFINITY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::METRICS;
+
+    #[test]
+    fn every_metric_says_itself_which_value_is_better() {
+        for metric in METRICS {
+            let criterion = Criterion::Metric { metric: metric.name().to_owned(), k: 1, estimator: None };
+            let truth = Labels::from_ids(1, [vec![0]]).unwrap();
+            let judge = Judge { criterion: &criterion, truth, propensities: None, rate: None };
+            let is_cheaper_when_low = judge.cost(None, Some(0.1)) < judge.cost(None, Some(0.9));
+            assert_eq!(is_cheaper_when_low, metric.lower_is_better(), "{}", metric.name());
+            assert_eq!(judge.cost(Some(1.0), None), f64::INFINITY, "no value is the worst");
+        }
     }
 }

@@ -4,7 +4,7 @@ use crate::common::rng::{Purpose, stream, uniform};
 use crate::common::sigmoid::sigmoid;
 use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::robust::{later_term, omega, shown_term};
-use unmissed::evaluate::{Evaluation, IntervalKind};
+use unmissed::evaluate::{Comparison, Evaluation, Groups, IntervalKind, Row};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::rows::{Covariate, Pair, Place, RowEvidence, RowFit};
@@ -236,4 +236,96 @@ fn what_cannot_be_known_is_refused() {
     let rho = [0.0; 200];
     let later = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().later(&data.truth, vec![true; 200], rho.to_vec());
     assert!(text(later.err().unwrap()).contains("could never have later labels"));
+}
+
+/// Values by their definition, in groups, for two models whose fits are about their own predictions; and their paired differences.
+#[test]
+fn row_dependent_estimates_have_groups_and_comparisons() {
+    let (train, test) = (world(41, 900), world(42, 500));
+    // Another model: the same scores, half of them upside down.
+    let other = |world: &World| {
+        let turned = |label: u32, score: f32| if label % 2 == 0 { -score } else { score };
+        let row = |row: usize| {
+            let (ids, values) = world.scores.row(row);
+            ids.iter().zip(values).map(|(id, score)| (*id, turned(*id, *score))).collect::<Vec<_>>()
+        };
+        Csr::from_rows(u64::from(LABELS), (0..world.scores.rows()).map(row)).unwrap()
+    };
+    let (of_train, of_test) = (other(&train), other(&test));
+    let fit = |name: &str, scores| {
+        let fit = RowFit::new(&train.observed, &train.truth, RowEvidence::Later).unwrap().scores(name, scores).unwrap();
+        fit.covariates(&[Covariate::Rank, Covariate::LogCount]).replicates(20, 3).run().unwrap()
+    };
+    let fits = [fit("a", &train.scores), fit("b", &of_train)];
+    let of: Vec<Option<u16>> = (0..LABELS).map(|label| Some(u16::from(label >= 5))).collect();
+    let groups = Groups::new(vec!["first".into(), "last".into()], &of, "by hand").unwrap();
+    let evaluation = Evaluation::new(&test.observed, &[("a", &test.scores), ("b", &of_test)]).unwrap().groups(groups).unwrap();
+    let evaluation = evaluation.ks(&[1, 3]).unwrap();
+    let evaluation = fits.iter().fold(evaluation, |evaluation, fit| evaluation.row_propensity("rows", fit.clone()));
+    let result = evaluation.run().unwrap();
+    let value = |metric: &str, k: usize, estimator: Estimator, group: &str, model: &str| {
+        let is_it = |row: &&Row| {
+            (row.metric.as_str(), row.k, row.estimator, row.group.as_str(), row.model.as_str())
+                == (metric, k, estimator, group, model)
+        };
+        result.rows.iter().find(is_it).unwrap().value.unwrap()
+    };
+    for (model, fit, scores) in [("a", &fits[0], &test.scores), ("b", &fits[1], &of_test)] {
+        let unit = unmissed::propensity::rows::score_unit(scores);
+        for k in [1, 3] {
+            let (mut sum, mut product) = (0.0, 0.0);
+            for row in 0..500 {
+                let (ids, values) = scores.row(row);
+                let labels = test.observed.row_ids(row);
+                let mut missed = 1.0;
+                for label in labels {
+                    let place = Place::find(ids, values, *label, unit).filter(|place| place.rank < k);
+                    if let Some(place) = place {
+                        let mut p = Vec::new();
+                        fit.at(&Pair { label: *label, other_labels: labels.len() - 1, place: Some(place), given: &[] }, &mut p);
+                        sum += 1.0 / p[0] / k as f64;
+                        missed *= 1.0 - 1.0 / p[0];
+                    }
+                }
+                product += missed;
+            }
+            let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{model}@{k}: {found} {wanted}");
+            close(value("precision", k, Estimator::Unbiased, "all", model), sum / 500.0);
+            close(value("abandonment", k, Estimator::Unbiased, "all", model), product / 500.0);
+            let groups = ["first", "last"].map(|group| value("precision", k, Estimator::Unbiased, group, model));
+            close(groups[0] + groups[1], sum / 500.0);
+        }
+    }
+    for estimator in [Estimator::Unbiased, Estimator::Ratio] {
+        let is_it = |c: &&Comparison| c.metric == "precision" && c.k == 3 && c.estimator == estimator && c.group == "all";
+        let found = result.comparisons.iter().find(is_it).unwrap();
+        let of = |model: &str| {
+            result
+                .rows
+                .iter()
+                .find(|row| {
+                    row.metric == "precision"
+                        && row.k == 3
+                        && row.estimator == estimator
+                        && row.group == "all"
+                        && row.model == model
+                })
+                .unwrap()
+        };
+        let (a, b) = (of("a"), of("b"));
+        assert_eq!(found.propensity.as_deref(), Some("rows"));
+        assert!((found.difference.unwrap() - (a.value.unwrap() - b.value.unwrap())).abs() < 1e-15);
+        let apart = (a.se.unwrap().powi(2) + b.se.unwrap().powi(2)).sqrt();
+        assert!(found.se.unwrap() < 1.5 * apart && found.se.unwrap() > 0.2 * apart, "{estimator}: {found:?}, {apart}");
+    }
+    // A model that is compared with itself has no difference and no spread.
+    let same =
+        Evaluation::new(&test.observed, &[("a", &test.scores), ("b", &test.scores)]).unwrap().metrics(&["precision"]).unwrap();
+    let fits = [fit("a", &train.scores), fit("b", &train.scores)];
+    let same = fits.iter().fold(same, |evaluation, fit| evaluation.row_propensity("rows", fit.clone())).run().unwrap();
+    let of_rows: Vec<&Comparison> = same.comparisons.iter().filter(|c| c.propensity.is_some()).collect();
+    assert!(of_rows.len() >= 6 && of_rows.iter().all(|c| (c.difference, c.se) == (Some(0.0), Some(0.0))), "{of_rows:?}");
+    let twice = Evaluation::new(&test.observed, &[("a", &test.scores)]).unwrap();
+    let twice = twice.row_propensity("rows", fits[0].clone()).row_propensity("rows", fits[0].clone()).run();
+    assert!(twice.unwrap_err().to_string().contains("two row-dependent propensities"));
 }

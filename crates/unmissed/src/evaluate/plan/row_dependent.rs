@@ -113,7 +113,10 @@ impl<'a> Evaluation<'a> {
                 let Some(place) = place else { return Ok(None) };
                 self.fitted(&self.row_models[*place].1, of, metrics).map(Some)
             });
-            let fits = fitted.collect::<Result<_>>()?;
+            let fits: Vec<Option<RowFitted>> = fitted.collect::<Result<_>>()?;
+            if fits.len() > 1 && fits.contains(&None) {
+                notes.push(format!("{origin}: differences of models are not computed with predictions that it was not fitted to"));
+            }
             all.push(RowDependent { origin, metrics: has, fits });
         }
         if !left_out.is_empty() {

@@ -57,10 +57,11 @@ impl Tally {
     }
 
     fn and(mut self, mut other: Tally) -> Result<Tally> {
-        if self.settings != other.settings {
+        let with_bounds = Settings { bounds: other.settings.bounds.clone(), ..self.settings.clone() };
+        if with_bounds != other.settings {
             return Err(Error::value("these tallies are not parts of the same evaluation")
                 .expected("the same data, models, metrics and settings in every part")
-                .found(difference(&self.settings, &other.settings)));
+                .found(difference(&with_bounds, &other.settings)));
         }
         let covered = self.covered.union(&other.covered).map_err(|row| {
             Error::value("two tallies cover the same rows").found(format!("row {row} in both")).hint("give each shard once")
@@ -68,11 +69,16 @@ impl Tally {
         for tally in [&mut self, &mut other] {
             tally.table = tally.table.restricted(&tally.weighed());
         }
-        let table = self.table.union(&other.table).map_err(|label| {
+        let differs = |which: String| {
             Error::value("these tallies are not parts of the same evaluation")
                 .expected("the same propensities, weights and groups in every part")
-                .found(format!("different ones for label {label}"))
-        })?;
+                .found(format!("different ones for {which}"))
+        };
+        let table = self.table.union(&other.table).map_err(|label| differs(format!("label {label}")))?;
+        // Bounds follow from all labels, also from those that no row has.
+        if self.settings.bounds != other.settings.bounds {
+            return Err(differs("labels that these rows do not have".into()));
+        }
         self.totals.merge(&other.totals);
         let entries = self.entries.zip(other.entries).map(|(a, b)| a.merge(b));
         let labels = self.labels.iter().zip(&other.labels).map(|(a, b)| a.merge(b)).collect();
@@ -102,10 +108,14 @@ impl Tally {
     }
 }
 
-/// Which setting differs, for the message.
+/// Which settings differ, for the message: those of the request by their own names.
 fn difference(a: &Settings, b: &Settings) -> String {
-    let both = [a, b].map(|s| serde_json::to_value(s).unwrap_or_default());
-    let keys = both[0].as_object().map(|object| object.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-    let differing: Vec<String> = keys.into_iter().filter(|key| both[0][key] != both[1][key]).collect();
-    format!("different {}", differing.join(", "))
+    let both = [a, b].map(|settings| serde_json::to_value(settings).unwrap_or_default());
+    let differing = |a: &serde_json::Value, b: &serde_json::Value| -> Vec<String> {
+        let keys = a.as_object().into_iter().flat_map(|object| object.keys());
+        keys.filter(|key| a[key.as_str()] != b[key.as_str()]).cloned().collect()
+    };
+    let mut names = differing(&both[0]["request"], &both[1]["request"]);
+    names.extend(differing(&both[0], &both[1]).into_iter().filter(|name| name != "request"));
+    format!("different {}", names.join(", "))
 }
