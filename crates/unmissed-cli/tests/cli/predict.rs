@@ -113,7 +113,7 @@ fn bad_input_is_explained_and_nothing_is_written() {
 fn inspect_shows_what_the_file_holds() {
     let dir = Workdir::with_data();
     let text = dir.run("inspect model.safetensors").ok();
-    for part in ["logistic", "l2", "Settings that were tried", "held-out loss", "setting epochs", "25.00%"] {
+    for part in ["logistic", "l2", "Settings that were tried", "loss", "setting epochs", "25.00%"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let json = dir.json("inspect model.safetensors");

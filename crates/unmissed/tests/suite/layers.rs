@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-const FLOW: [&str; 10] = ["data", "propensity", "metrics", "request", "evaluate", "losses", "predict", "train", "report", "experiments"];
+const FLOW: [&str; 10] =
+    ["data", "propensity", "metrics", "request", "evaluate", "losses", "predict", "train", "report", "experiments"];
 
 #[test]
 fn imports_point_backwards() {
