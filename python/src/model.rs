@@ -165,7 +165,7 @@ impl Linear {
     /// Loss, propensity, seed and settings as JSON.
     #[getter]
     fn about(&self) -> PyResult<String> {
-        json(&self.about)
+        json(&self.about.to_json().map_err(exception)?)
     }
 
     #[getter]

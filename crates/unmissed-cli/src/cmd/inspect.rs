@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let document = Document::new().table(properties(&summary, &about, size));
     let tried = about.outcome.as_ref().and_then(|outcome| outcome.tuning.as_deref());
     let document = tried.into_iter().fold(document, |document, trials| document.table(tuning(trials)));
-    app.emit(&document.data(json!({"summary": summary, "about": about, "file_bytes": size}))?)
+    app.emit(&document.data(json!({"summary": summary, "about": about.to_json()?, "file_bytes": size}))?)
 }
 
 /// One property per row.
@@ -42,7 +42,7 @@ fn properties(summary: &ModelSummary, about: &About, size: u64) -> Table {
     table.row([Cell::from("features"), whole(summary.features as u64)]);
     table.row([Cell::from("labels"), whole(summary.labels as u64)]);
     table.row([Cell::from("loss"), text(&about.loss)]);
-    table.row([Cell::from("propensity"), about.propensity.as_deref().map_or(Cell::Missing, text)]);
+    table.row([Cell::from("propensity"), about.propensity.as_ref().map_or(Cell::Missing, |origin| text(&origin.to_string()))]);
     table.row([Cell::from("rows trained on"), about.rows.map_or(Cell::Missing, whole)]);
     table.row([Cell::from("seed"), text(&about.seed.to_string())]);
     table.row([Cell::from("normalisation of rows"), text(if summary.normalize == Normalize::L2 { "l2" } else { "none" })]);

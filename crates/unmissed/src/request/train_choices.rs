@@ -1,6 +1,7 @@
 //! What can be chosen in a [`TrainRequest`](super::TrainRequest), as names that users type.
 
 use crate::error::{Error, Result};
+use crate::propensity::models::PropensitySpec;
 use crate::spec::{Spec, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -65,11 +66,11 @@ impl fmt::Display for LossChoice {
 }
 
 /// Which propensities training corrects with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum TrainPropensity {
     /// A propensity model, as a function of the label counts of the training data.
-    Model(Spec),
+    Model(PropensitySpec),
     /// Propensities that the caller passes along with the data.
     Given,
 }

@@ -24,7 +24,7 @@ use super::plan::ALTERNATING;
 use crate::data::{Dataset, Features, split_rows_for};
 use crate::error::{Error, Result};
 use crate::predict::{Block, Normalize};
-use crate::propensity::{Bound, Propensities};
+use crate::propensity::{Bound, Learned, Propensities};
 use crate::rng::Purpose;
 use crate::sigmoid::sigmoid;
 use std::sync::{Mutex, PoisonError};
@@ -53,7 +53,7 @@ fn alternating(training: &CheckedTraining<'_>, rounds: usize) -> Result<Propensi
     let halves = [halves.0, halves.1];
     let positives = [by_label(data, &halves[0]), by_label(data, &halves[1])];
     let start = if training.propensities.is_some() { training.clipped() } else { vec![START; labels] };
-    let mut propensities = Propensities::new("joint:alternating", start)?;
+    let mut propensities = Propensities::new(Learned::Alternating, start)?;
     for round in 0..rounds {
         let (train, test) = (round % 2, 1 - round % 2);
         let next = Mutex::new(propensities.values().to_vec());
@@ -70,7 +70,7 @@ fn alternating(training: &CheckedTraining<'_>, rounds: usize) -> Result<Propensi
             Ok(())
         };
         training.with_propensities(propensities.clone())?.run(&halves[train], None, &blocks(labels)?, &update)?;
-        propensities = Propensities::new("joint:alternating", next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        propensities = Propensities::new(Learned::Alternating, next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     }
     Ok(propensities.with_bound(Bound::None).with_note("learned in turns with the classifier from observed labels alone"))
 }

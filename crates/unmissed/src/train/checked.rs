@@ -163,7 +163,8 @@ impl<'a> CheckedTraining<'a> {
         match &self.propensities {
             Some(propensities) if self.loss.nature().corrects => {
                 let stats = LabelStats::of(self.data.labels());
-                let used = Propensities::new(propensities.origin(), self.possible(&stats.dense_counts()?, self.data.rows()))?;
+                let used =
+                    Propensities::new(propensities.origin().clone(), self.possible(&stats.dense_counts()?, self.data.rows()))?;
                 effective_sample_size(&used, &stats).map(Some)
             }
             _ => Ok(None),

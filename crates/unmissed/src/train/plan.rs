@@ -5,7 +5,6 @@ use crate::error::{Error, Result, digits};
 use crate::losses::{self, Loss, Nature};
 use crate::predict::Normalize;
 use crate::predict::file::Setting;
-use crate::propensity::models;
 use crate::request::{
     Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainPropensity, TrainRequest,
 };
@@ -64,8 +63,12 @@ impl Plan {
         {
             return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
         }
-        if let Some(TrainPropensity::Model(spec)) = &request.propensity {
-            models::parse(&spec.to_string())?;
+        if let Some(TrainPropensity::Model(spec)) = &request.propensity
+            && spec.is_row_dependent()
+        {
+            return Err(Error::value(format!("'{spec}' depends on the row"))
+                .expected("one propensity per label: a curve or a table")
+                .hint("row-dependent propensities are for evaluation"));
         }
         check_goes_with(loss, solver, decay, request.joint)?;
         let search = search(request, solver)?;

@@ -10,7 +10,7 @@ use crate::data::{Dataset, LabelStats, Output};
 use crate::error::{Error, Result};
 use crate::predict::file::{BlockNote, InputDigests, Manifest, TrainOutcome, Trial, Tuning, fingerprint};
 use crate::predict::{About, BlockStore, Model};
-use crate::propensity::Propensities;
+use crate::propensity::{Learned, Origin, Propensities};
 use crate::request::JointLearning;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub struct Trained {
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
     /// Where the propensities came from that were given and that the loss makes no use of.
-    pub unused: Option<String>,
+    pub unused: Option<Origin>,
     /// Whether the loss corrects for missing labels and had no propensities to do so.
     pub uncorrected: bool,
     /// Blocks that an earlier run had finished.
@@ -165,7 +165,7 @@ impl Trainer<'_> {
     }
 
     fn trained(&self, training: &CheckedTraining<'_>, tuning: Option<Tuning>, learned: Option<Propensities>) -> Result<Trained> {
-        let given = training.propensities.as_ref().map(|p| p.origin().to_owned());
+        let given = training.propensities.as_ref().map(|p| p.origin().clone());
         let (used, unused) = if training.loss.nature().corrects { (given, None) } else { (None, given) };
         // How long trials took is no part of the model: the same run makes the same bytes.
         let untimed = |tuning: &Tuning| tuning.trials.iter().map(|trial| Trial { seconds: None, ..trial.clone() }).collect();
@@ -181,7 +181,7 @@ impl Trainer<'_> {
             raised_propensities: training.raised()?,
         };
         let mut about = About::new(training.loss.name(), training.seed);
-        about.propensity = learned.as_ref().map(|p| p.origin().to_owned()).or(used);
+        about.propensity = learned.as_ref().map(|p| p.origin().clone()).or(used);
         about.rows = Some(training.data.rows() as u64);
         about.label_counts = Some(LabelStats::of(training.data.labels()).dense_counts()?);
         about.request = Some(self.request.recorded());
@@ -204,7 +204,7 @@ impl Prepared {
     }
 
     fn alternated(&self) -> Result<Option<Propensities>> {
-        self.propensities.as_ref().map(|values| Propensities::new("joint:alternating", values.clone())).transpose()
+        self.propensities.as_ref().map(|values| Propensities::new(Learned::Alternating, values.clone())).transpose()
     }
 
     /// The training with what was learned and found.

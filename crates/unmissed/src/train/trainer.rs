@@ -6,7 +6,7 @@ use crate::data::{Dataset, LabelStats, read_full_column};
 use crate::error::{Error, Result};
 use crate::metrics::weights as schemes;
 use crate::progress::{Progress, Silent};
-use crate::propensity::{Propensities, models};
+use crate::propensity::Propensities;
 use crate::request::{TrainPropensity, TrainRequest, WeightsSpec};
 use std::borrow::Cow;
 
@@ -99,9 +99,7 @@ impl<'a> Trainer<'a> {
             (Some(given), _) => Some(Cow::Borrowed(given)),
             (None, None) => None,
             (None, Some(TrainPropensity::Given)) => return Err(missing("propensities")),
-            (None, Some(TrainPropensity::Model(spec))) => {
-                Some(Cow::Owned(models::parse(&spec.to_string())?.propensities(&LabelStats::of(data.labels()))?))
-            }
+            (None, Some(TrainPropensity::Model(spec))) => Some(Cow::Owned(spec.propensities(&LabelStats::of(data.labels()))?)),
         };
         let weights = match (self.weights, &request.weights) {
             (Some(given), _) => Some(Cow::Borrowed(given)),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use unmissed::data::Source;
 use unmissed::predict::file::{self, Setting, TrainOutcome, Trial};
 use unmissed::predict::{About, Block, Model, Normalize};
+use unmissed::propensity::Origin;
 use unmissed::propensity::checks::EffectiveSampleSize;
 use unmissed::request::{Adam, Criterion, Newton, Solver, TrainRequest};
 
@@ -25,7 +26,7 @@ fn model() -> Model {
 
 fn about() -> About {
     let mut about = About::new("unbiased-logistic", 42);
-    about.propensity = Some("jpv:a=0.55,b=1.5".into());
+    about.propensity = Some(Origin::Model("jpv:a=0.55,b=1.5".parse().unwrap()));
     about.rows = Some(300);
     about.request = Some(TrainRequest {
         propensity: Some("jpv".parse().unwrap()),

@@ -5,7 +5,7 @@ use unmissed::data::Dataset;
 use unmissed::data::generators::{GENERATORS, Generated, Settings};
 use unmissed::predict::{BlockStore, file};
 use unmissed::progress::Progress;
-use unmissed::propensity::Propensities;
+use unmissed::propensity::{Learned, Propensities};
 use unmissed::request::{Adam, Criterion, JointLearning, NormalizeChoice, Solver, SolverChoice, TrainRequest, Validation};
 use unmissed::train::{Destination, Trainer, Tuning};
 
@@ -179,7 +179,7 @@ fn joint_learning_finds_propensities_where_labels_are_sure() {
     let errors: Vec<f64> = learned.values().iter().zip(p.values()).map(|(a, b)| (a - b).abs()).collect();
     let mean = errors.iter().sum::<f64>() / 40.0;
     assert!(spearman(learned.values(), p.values()) > 0.95 && mean < 0.1, "{mean}: {:?}", learned.values());
-    assert_eq!(trained.about.propensity.as_deref(), Some("joint:plugin"));
+    assert_eq!(trained.about.propensity, Some(Learned::Plugin.into()));
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     }
     let about = &trained.about;
     let data = json!({
-        "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity,
+        "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity.as_ref().map(ToString::to_string),
         "seed": about.seed, "settings": trained.outcome, "request": about.request, "tuning": trained.tuning,
         "resumed_blocks": trained.resumed, "unfinished_labels": trained.unconverged,
         "seconds": time.as_secs_f64(),
@@ -74,7 +74,7 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
     table.row(cells!["features", shape.features]);
     table.row(cells!["labels", shape.labels]);
     table.row(cells!["loss", about.loss.clone()]);
-    table.row(cells!["propensities", about.propensity.clone()]);
+    table.row(cells!["propensities", about.propensity.as_ref().map(ToString::to_string)]);
     let outcome = &trained.outcome;
     let number = |number: f64| Cell::float(number, Shown::Significant(4));
     table.row(cells!["solver", outcome.solver.name()]);

@@ -1,7 +1,9 @@
 //! [`About`]: how a model came to be.
 
 use super::tuning::Trial;
+use crate::error::{Error, Result};
 use crate::propensity::checks::EffectiveSampleSize;
+use crate::propensity::{Learned, Origin};
 use crate::request::{Criterion, Solver, TrainRequest};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,7 @@ pub struct About {
     /// The loss.
     pub loss: String,
     /// Where the propensities came from that it was trained with.
-    pub propensity: Option<String>,
+    pub propensity: Option<Origin>,
     /// The seed of the training.
     pub seed: u64,
     /// Number of rows that it was trained on.
@@ -66,6 +68,14 @@ impl About {
             label_counts: None,
         }
     }
+
+    /// For programs that show it: as files have it, but with the origin of the propensities as a text.
+    pub fn to_json(&self) -> Result<serde_json::Value> {
+        let json = serde_json::to_value(self).map_err(|cause| Error::value(format!("cannot write about the model ({cause})")));
+        let mut json = json?;
+        json["propensity"] = self.propensity.as_ref().map(Origin::to_string).into();
+        Ok(json)
+    }
 }
 
 /// What files of version 1 say.
@@ -80,11 +90,18 @@ pub(super) struct AboutOfVersion1 {
     settings: serde_json::Value,
 }
 
+/// Where propensities came from that version 1 kept as a text.
+fn origin_of_text(text: String) -> Origin {
+    let learned = [Learned::Plugin, Learned::Alternating].map(Origin::from).into_iter().find(|origin| origin.to_string() == text);
+    learned.unwrap_or_else(|| text.parse().map_or(Origin::Given(text), Origin::Model))
+}
+
 impl From<AboutOfVersion1> for About {
     fn from(about: AboutOfVersion1) -> About {
         let AboutOfVersion1 { loss, propensity, seed, rows, tool, settings } = about;
         // Whatever was there was allowed; what training wrote is understood.
         let outcome = serde_json::from_value(settings).ok();
+        let propensity = propensity.map(origin_of_text);
         About { loss, propensity, seed, rows, tool, request: None, outcome, label_counts: None }
     }
 }
