@@ -94,7 +94,7 @@ pub(crate) fn audit(
             audit = audit.groups(groups.groups(stats.as_ref())?);
         }
         if let Some(weights) = weights {
-            let (name, weights) = weights.of(stats.as_ref())?;
+            let (name, weights) = weights.of(stats.as_ref(), None)?;
             audit = audit.weights(name, weights);
         }
         let result = audit.run()?;

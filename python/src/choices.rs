@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use unmissed::data::{LabelStats, Labels};
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights;
+use unmissed::propensity::Propensities;
 use unmissed::propensity::estimators::Rates;
 use unmissed::{Error, Result};
 
@@ -68,12 +69,12 @@ impl Weights<'_> {
 }
 
 impl Gains {
-    /// The name and the gains.
-    pub(crate) fn of(self, stats: Option<&LabelStats>) -> Result<(String, Vec<f64>)> {
+    /// The name and the gains; `propensities` are those of the one model that was given.
+    pub(crate) fn of(self, stats: Option<&LabelStats>, propensities: Option<&Propensities>) -> Result<(String, Vec<f64>)> {
         match self {
             Gains::Values(values) => Ok(("given".to_owned(), values)),
             Gains::Scheme(scheme) => {
-                let gains = weights::from_spec(&scheme, needs_train("weights", stats)?)?;
+                let gains = weights::from_spec(&scheme, needs_train("weights", stats)?, propensities)?;
                 Ok((scheme, gains))
             }
         }

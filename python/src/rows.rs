@@ -162,7 +162,7 @@ pub(crate) fn evaluate_rows(
             evaluation = evaluation.groups(groups.groups(stats.as_ref())?)?;
         }
         if let Some(gains) = gains {
-            let (name, weights) = gains.of(stats.as_ref())?;
+            let (name, weights) = gains.of(stats.as_ref(), None)?;
             evaluation = evaluation.weights(name, weights)?;
         }
         if let Some(conventions) = conventions {

@@ -6,7 +6,12 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use unmissed::propensity::fit::{Evidence, Options, fit};
 use unmissed::propensity::{Sample, models::family};
-use unmissed::rng::uniform_at;
+
+/// The library's own, which is no part of its public surface.
+#[allow(dead_code, unused_imports)]
+#[path = "../src/rng.rs"]
+mod rng;
+use rng::uniform_at;
 
 /// Labels with counts that are log-uniform, and inverse propensities that scatter around a power of the prior.
 fn evidence(labels: u32, rows: f64) -> Evidence {

@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout)]
 
 use unmissed::data::LabelStats;
-use unmissed::data::generators::{GENERATORS, Settings};
+use unmissed::data::generators::generate;
 use unmissed::propensity::estimators::{Rates, direct::direct, shrunken::shrunken};
 use unmissed::propensity::fit::{Loss, Options, fit};
 use unmissed::propensity::models::family;
@@ -40,19 +40,11 @@ pub struct Errors {
 
 /// Generates a survey, estimates, and compares with the truth.
 pub fn repetition(seed: u64, controlled_rows: u64) -> unmissed::Result<Errors> {
-    let generator = unmissed::spec::find(GENERATORS, "generator", "survey")?;
-    let mut settings = Settings::of(generator);
-    for (name, value) in
-        [("users", TRAIN), ("test-users", 1), ("items", LABELS), ("shown", SHOWN), ("controlled-users", controlled_rows)]
-    {
-        settings.set(name, value.to_string())?;
-    }
-    let survey = generator.generate(&settings, seed)?;
+    let sizes = [("users", TRAIN), ("test-users", 1), ("items", LABELS), ("shown", SHOWN), ("controlled-users", controlled_rows)];
+    let survey = generate("survey", &sizes.map(|(name, size)| (name, size.to_string())), seed)?;
     let stats = |stem| survey.part(stem).map(|part| LabelStats::of(part.labels()));
-    let truth = survey.table("propensities").map(|table| table.rows.iter().map(|row| 1.0 / row[0]).collect::<Vec<f64>>());
-    let (Some(train), Some(controlled), Some(inverse)) = (stats("train"), stats("controlled"), truth) else {
-        return Err(unmissed::Error::value("a survey has a training part, a controlled part and propensities"));
-    };
+    let (train, controlled) = (stats("train")?, stats("controlled")?);
+    let inverse: Vec<f64> = survey.table("propensities")?.rows.iter().map(|row| 1.0 / row[0]).collect();
     let counts = train.dense_counts()?;
     let direct = direct(&train, &controlled, &Rates::Common(SHOWN as f64 / LABELS as f64), 0.95)?;
     let power = family("power")?;

@@ -20,6 +20,8 @@ pub(super) struct Hierarchy;
 const THRESHOLDS: &[usize] = &[0, 1, 2, 4, 8, 16, 32];
 const PAPERS: usize = 4;
 
+impl crate::sealed::Sealed for Hierarchy {}
+
 impl Named for Hierarchy {
     fn name(&self) -> &'static str {
         "hierarchy"
@@ -66,7 +68,7 @@ impl Experiment for Hierarchy {
                     table.row(cells![given.name.clone(), name, threshold, found.passing, found.estimated, a, b, fitted.mse]);
                     constants.push((a, b));
                     if threshold == PAPERS && variant == Variant::Union {
-                        let points = (0..labels.cols() as u32).filter(|label| found.propensities.interval(*label).is_some());
+                        let points = labels.col_ids().filter(|label| found.propensities.interval(*label).is_some());
                         let points = points.map(|label| (stats.count(label) as f64, found.propensities.get(label)));
                         let chart = propensity_chart(&format!("Propensities from the hierarchy of {}", given.name))
                             .caption(format!("Labels with more than {PAPERS} descendants: observed, of observed or implied."))

@@ -1,7 +1,7 @@
 //! A hierarchy of labels: who is whose parent, without cycles.
 
 use super::pairs::{Columns, by_left, read_pairs};
-use crate::data::check_dense;
+use crate::data::check_label_limit;
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct Dag {
 impl Dag {
     /// From (child, parent) edges; an edge that stands twice counts once.
     pub fn new(labels: usize, edges: Vec<(u32, u32)>) -> Result<Dag> {
-        check_dense(labels as u64)?;
+        check_label_limit(labels as u64)?;
         if let Some(edge) = edges.iter().find(|edge| edge.0.max(edge.1) as usize >= labels) {
             return Err(Error::value("an edge of the hierarchy is out of range")
                 .expected(format!("labels below {labels}"))

@@ -3,7 +3,7 @@
 use super::curve::{Curve, Sample};
 use super::models::{PROPENSITY_MODELS, PropensitySpec};
 use super::{Propensities, Source};
-use crate::data::{LabelStats, check_dense};
+use crate::data::{LabelStats, check_label_limit};
 use crate::error::{Error, Result, digits};
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ impl Phi {
     pub fn propensities(&self, stats: &LabelStats) -> Result<Propensities> {
         let sample = Sample::of(stats);
         self.curve.check(sample)?;
-        check_dense(stats.labels())?;
+        check_label_limit(stats.labels())?;
         let at = |count: u64| self.curve.value(&self.theta, sample.at(self.seen(count), self.alpha));
         // Each distinct count once; the few labels that are beyond the memory cost little.
         let mut known = vec![f64::NAN; (stats.largest() as usize + 1).min(MEMORY)];

@@ -106,7 +106,8 @@ impl<'a> Trainer<'a> {
             (None, None) => None,
             (None, Some(WeightsSpec::Given)) => return Err(missing("weights")),
             (None, Some(WeightsSpec::Scheme(spec))) => {
-                Some(Cow::Owned(schemes::from_spec(&spec.to_string(), &LabelStats::of(data.labels()))?))
+                let stats = LabelStats::of(data.labels());
+                Some(Cow::Owned(schemes::from_spec(&spec.to_string(), &stats, propensities.as_deref())?))
             }
             (None, Some(WeightsSpec::File(path))) => {
                 let weight = |cell: &str| cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);

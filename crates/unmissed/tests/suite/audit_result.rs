@@ -186,7 +186,7 @@ fn a_million_labels_fit_on_a_page() {
     let rows = |rows: u64, seed: u64| {
         // Ranks with density 1/rank: the label is m^u.
         let label = move |i: u64| {
-            let u = unmissed::rng::uniform_at(seed, i as u32);
+            let u = crate::common::rng::uniform_at(seed, i as u32);
             ((MANY as f64).powf(u) as u32).min(MANY as u32 - 1)
         };
         let row = move |row: u64| {

@@ -1,11 +1,11 @@
 //! What estimators and intervals claim, checked by drawing: unbiasedness over masks, coverage over masks and over rows.
 
 use crate::common::evaluation::Rows;
+use crate::common::rng::{Purpose, row_key, uniform_at};
 use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::{Evaluation, EvaluationResult, IntervalKind, Rate, Row};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
-use unmissed::rng::{Purpose, row_key, uniform_at};
 
 const LABELS: usize = 8;
 

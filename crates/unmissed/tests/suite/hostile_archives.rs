@@ -2,11 +2,11 @@
 //! which file, and costs no more memory than its content.
 
 use crate::archives::{Folder, archive, floats, ints, members, npy};
-use unmissed::data::Csr;
+use unmissed::data::Scores;
 use unmissed::data::formats::Content;
 
 fn expected() -> Content {
-    Content::Scores(Csr::new(4, vec![0, 1, 1, 3], vec![1, 0, 3], vec![1.5f32, 2.0, -1.0]).unwrap())
+    Content::Scores(Scores::new(4, vec![0, 1, 1, 3], vec![1, 0, 3], vec![1.5f32, 2.0, -1.0]).unwrap())
 }
 
 fn message(bytes: &[u8]) -> String {

@@ -5,11 +5,11 @@
 //! bounds) from 16 starts for the power law and 28 for Richards, on the data of `planted` below; the smallest of all
 //! mean squared errors is written down.
 
+use crate::common::rng::uniform_at;
 use unmissed::data::LabelStats;
 use unmissed::propensity::fit::{Evidence, Fit, Loss, Options, Stop, fit};
 use unmissed::propensity::models::{family, parse};
 use unmissed::propensity::{Phi, Sample};
-use unmissed::rng::uniform_at;
 
 const ROWS: f64 = 100_000.0;
 

@@ -1,13 +1,13 @@
 //! Propensities that depend on the row, where the truth is known by construction.
 
+use crate::common::rng::{Purpose, stream, uniform};
+use crate::common::sigmoid::sigmoid;
 use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
 use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::rows::{Covariate, Evidence, Pair, Place, RowFit};
 use unmissed::propensity::{Ratio, models};
-use unmissed::rng::{Purpose, stream, uniform};
-use unmissed::sigmoid::sigmoid;
 
 const LABELS: u32 = 12;
 

@@ -1,5 +1,6 @@
 //! Row-dependent propensities against the later truth of real data, where the data are at hand.
 
+use crate::common::rng::{Purpose, below, stream};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,7 +13,6 @@ use unmissed::predict::PredictOptions;
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::rows::{Evidence, RowFit};
 use unmissed::propensity::{Ratio, models};
-use unmissed::rng::{Purpose, below, stream};
 use unmissed::train::Trainer;
 
 const DEPTH: usize = 50;

@@ -1,12 +1,12 @@
 //! Solvers against the plainest way to do it, and training that does not depend on threads, memory or the order of blocks.
 
+use crate::common::rng::{Purpose, below, row_key, stream, uniform_at};
 use std::sync::Mutex;
 use unmissed::data::{Csr, Dataset, Dense, Features, LabelStats, Labels};
 use unmissed::losses;
 use unmissed::predict::Model;
 use unmissed::propensity::{Propensities, models};
 use unmissed::request::{JointLearning, NormalizeChoice, SolverChoice, TrainRequest};
-use unmissed::rng::{Purpose, below, row_key, stream, uniform_at};
 use unmissed::train::{Trainer, blocks};
 
 /// The problem of `scripts/optimum.py`.
@@ -232,7 +232,7 @@ fn propensities_and_weights_are_found_by_their_names() {
     let (_, data) = small();
     let stats = LabelStats::of(data.labels());
     let p = models::parse("power").unwrap().propensities(&stats).unwrap();
-    let weights = unmissed::metrics::weights::from_spec("inverse", &stats).unwrap();
+    let weights = unmissed::metrics::weights::from_spec("inverse", &stats, None).unwrap();
     let named = TrainRequest { propensity: "power".parse().ok(), weights: "inverse".parse().ok(), ..TrainRequest::default() };
     let (named, given) = (Trainer::new(named), Trainer::new(TrainRequest::default()).propensities(&p).weights(&weights));
     assert_eq!(named.check(&data).unwrap().loss().name(), "unbiased-logistic");

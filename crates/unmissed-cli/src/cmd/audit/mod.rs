@@ -66,7 +66,8 @@ pub(crate) struct Args {
     /// Groups of labels: share, share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group' [default: share, with --train]
     #[arg(long, value_name = "HOW")]
     groups: Option<String>,
-    /// Gains of weighted-precision: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    /// Gains of weighted-precision: uniform, inverse, inverse-complete (needs propensities), log,
+    /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     /// Level of intervals
@@ -140,6 +141,13 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
         .bootstrap(args.bootstrap)
         .from_files(command(), files(args)?)
         .progress(app.progress());
+    if let Some(how) = &args.weights {
+        let only = match (parsed.as_slice(), &stats) {
+            ([only], Some(stats)) => Some(only.propensities(stats)?),
+            _ => None,
+        };
+        audit = audit.weights(how.clone(), inputs::weights(how, stats.as_ref(), only.as_ref(), labels)?);
+    }
     if !parsed.is_empty() {
         audit = audit.propensities(parsed);
     }
@@ -163,9 +171,6 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     }
     if let Some(how) = &args.groups {
         audit = audit.groups(inputs::groups(how, stats.as_ref(), labels)?);
-    }
-    if let Some(how) = &args.weights {
-        audit = audit.weights(how.clone(), inputs::weights(how, stats.as_ref(), labels)?);
     }
     Ok(audit.run()?)
 }

@@ -66,7 +66,8 @@ pub(crate) struct Args {
     /// share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group'
     #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "share")]
     groups: Option<String>,
-    /// Gains of weighted-precision: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    /// Gains of weighted-precision: uniform, inverse, inverse-complete (needs propensities), log,
+    /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     /// The test labels are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
@@ -150,6 +151,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .conventions(conventions)
         .bootstrap(args.bootstrap, args.seed.seed)
         .progress(app.progress());
+    let weights = args.weights.as_ref().map(|how| {
+        let only = if let [only] = propensities.as_slice() { only.per_label() } else { None };
+        Ok::<_, unmissed::Error>((how, inputs::weights(how, stats.as_ref(), only, truth.cols())?))
+    });
     evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
     if let Some(stats) = &stats {
         evaluation = evaluation.train(stats);
@@ -163,8 +168,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(how) = &args.groups {
         evaluation = evaluation.groups(inputs::groups(how, stats.as_ref(), truth.cols())?)?;
     }
-    if let Some(how) = &args.weights {
-        evaluation = evaluation.weights(how.clone(), inputs::weights(how, stats.as_ref(), truth.cols())?)?;
+    if let Some((how, weights)) = weights.transpose()? {
+        evaluation = evaluation.weights(how.clone(), weights)?;
     }
     if let Some(path) = &args.label_counts {
         let counts = inputs::label_counts(path, truth.rows())?;

@@ -48,7 +48,8 @@ pub(crate) struct Args {
     /// Inverse propensities above this count as this much: less variance, some bias
     #[arg(long, value_name = "MOST", allow_negative_numbers = true)]
     clip: Option<f64>,
-    /// A factor of the loss for each label: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    /// A factor of the loss for each label: uniform, inverse, inverse-complete (needs propensities), log,
+    /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     #[command(flatten)]

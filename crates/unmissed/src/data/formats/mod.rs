@@ -5,19 +5,20 @@
 //! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be.
 //! Adding a format is one new file and one line in the list.
 
-mod matrix;
-mod npz;
+pub mod matrix;
+pub mod npz;
 #[cfg(feature = "parquet")]
-mod parquet;
-mod ratings;
-mod scores;
-mod svmlight;
-mod xmc;
+pub mod parquet;
+pub mod ratings;
+pub mod scores;
+pub mod svmlight;
+pub mod xmc;
 
 use super::source::{Compression, Source};
 use super::{Csr, Dataset};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Silent};
+use crate::sealed::Sealed;
 use crate::spec::{self, Named, Spec};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -34,8 +35,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &matrix::Matrix,
 ];
 
-/// A way to keep matrices in files.
-pub trait Format: Named + Sync {
+/// A way to keep matrices in files. Only this crate implements it.
+pub trait Format: Named + Sealed + Sync {
     /// Endings of file names (without a dot) that ask for this format when writing; the first is the usual one.
     fn extensions(&self) -> &'static [&'static str];
     /// Whether a file that starts with these (decompressed) bytes is in this format.
@@ -239,14 +240,14 @@ mod tests {
 
     #[test]
     fn an_unknown_ending_is_answered_with_every_known_one_once() {
-        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
         let message = write(&content, "x.docx", None).unwrap_err().to_string();
         assert_eq!(message.matches(".txt").count(), 1, "{message}");
     }
 
     #[test]
     fn a_threshold_that_is_not_a_number_is_refused() {
-        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
         assert!(content.into_dataset(Some(f32::NAN)).unwrap_err().to_string().contains("not a number"));
         let options = ReadOptions { positive: Some(f32::NAN), ..Default::default() };
         assert!(read_dataset("none", &options).unwrap_err().to_string().contains("not a number"));
