@@ -7,7 +7,6 @@ use unmissed::data::{LabelStats, Labels};
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights;
 use unmissed::propensity::Propensities;
-use unmissed::propensity::estimators::Rates;
 use unmissed::{Error, Result};
 
 fn needs_train<'a>(what: &str, stats: Option<&'a LabelStats>) -> Result<&'a LabelStats> {
@@ -110,10 +109,10 @@ pub(crate) struct Controlled<'py>(Sparse<'py>, RatesGiven<'py>);
 
 impl Controlled<'_> {
     /// The same without the interpreter.
-    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, Rates)> {
+    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, unmissed::data::Rate)> {
         let rates = match &self.1 {
-            RatesGiven::Common(rate) => Rates::Common(*rate),
-            RatesGiven::PerLabel(array) => Rates::PerLabel(array.as_slice()?.to_vec()),
+            RatesGiven::Common(rate) => unmissed::data::Rate::Common(*rate),
+            RatesGiven::PerLabel(array) => unmissed::data::Rate::PerLabel(array.as_slice()?.to_vec()),
         };
         Ok((self.0.owned(py)?, rates))
     }

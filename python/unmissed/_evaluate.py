@@ -106,7 +106,7 @@ def evaluate(
     metrics : list of str, optional
         Which metrics, all by default: ``"precision"``, ``"recall:observed"``, ``"macro-f:beta=2"``, ...
     estimators : list of str, optional
-        ``"observed"``, ``"unbiased"``, ``"normalized"``, ``"clipped"``, ``"hajek"``; by default all that each metric has.
+        ``"observed"``, ``"unbiased"``, ``"normalized"``, ``"clipped"``, ``"hajek"``, ``"ratio"``, ``"doubly-robust"``; by default all that each metric has.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list.
     groups : bool, str or sequence of str, optional

@@ -74,7 +74,7 @@ impl Dag {
     }
 
     /// Whether a label has more than `threshold` descendants. Stops looking once it is known.
-    pub fn has_more_descendants(&self, label: u32, threshold: usize) -> bool {
+    pub fn has_more_descendants(&self, label: u32, threshold: u64) -> bool {
         let mut seen = vec![label];
         let mut next = 0;
         while next < seen.len() {
@@ -82,7 +82,7 @@ impl Dag {
                 // The list stays as short as the threshold, so looking through it is cheap.
                 if !seen.contains(child) {
                     seen.push(*child);
-                    if seen.len() > threshold + 1 {
+                    if seen.len() as u64 - 1 > threshold {
                         return true;
                     }
                 }

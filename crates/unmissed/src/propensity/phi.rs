@@ -2,7 +2,7 @@
 
 use super::curve::{Curve, Sample};
 use super::models::{PROPENSITY_MODELS, PropensitySpec};
-use super::{Propensities, Source};
+use super::{Propensities, ValueSource};
 use crate::data::{LabelStats, check_label_limit};
 use crate::error::{Error, Result, digits};
 use crate::spec::Spec;
@@ -136,7 +136,7 @@ impl Phi {
         for (label, count) in stats.occurring().iter().zip(stats.counts()) {
             values[*label as usize] = value(*count);
         }
-        let sources = vec![Source::Curve; labels];
+        let sources = vec![ValueSource::Curve; labels];
         let propensities = Propensities::clipping(PropensitySpec::Curve(self.clone()), values, sources)?;
         Ok(match unseen {
             0 => propensities,

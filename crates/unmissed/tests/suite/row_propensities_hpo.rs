@@ -11,7 +11,7 @@ use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::metrics::Estimator;
 use unmissed::predict::PredictOptions;
 use unmissed::propensity::estimators::timelapse::timelapse;
-use unmissed::propensity::rows::{Evidence, RowFit};
+use unmissed::propensity::rows::{RowEvidence, RowFit};
 use unmissed::propensity::{Ratio, models};
 use unmissed::train::Trainer;
 
@@ -131,7 +131,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
             let inner = kept(&format!("{name}-{seed}-{folds}-folds"), || out_of_fold(&train, *ranker, *folds, seed));
             let scores = kept(&format!("{name}-{seed}-test"), || ranker(&train, &test));
             let ranked = start.elapsed();
-            let fit = RowFit::new(train.labels(), &train_late, Evidence::Later).unwrap().scores(name, &inner).unwrap();
+            let fit = RowFit::new(train.labels(), &train_late, RowEvidence::Later).unwrap().scores(name, &inner).unwrap();
             let model = fit.replicates(refits, seed).run().unwrap();
             let evaluation = |truth: &Labels<'_>| -> Vec<Found> {
                 let evaluation =
@@ -148,7 +148,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
                     let key = match (&row.1, row.2) {
                         (None, Estimator::Observed) => "observed",
                         (Some(p), Estimator::Unbiased) if p == "rows" => "rows",
-                        (Some(p), Estimator::Unbiased) if p.starts_with("ratio") => "ratio",
+                        (Some(_), Estimator::Ratio) => "ratio",
                         (Some(_), Estimator::Unbiased) => "labels",
                         _ => continue,
                     };

@@ -10,7 +10,6 @@ use unmissed::audit::provenance::{InputFile, shell};
 use unmissed::audit::{Audit, AuditResult, demo};
 use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::evaluate::{CHECKS, Finding};
-use unmissed::propensity::estimators::Rates;
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::{figures, page};
 use unmissed::{Error, Result, spec};
@@ -165,7 +164,7 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
         audit = audit.truth(truth);
     }
     match (&controlled, &args.rate) {
-        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, Rates::read(rate, labels as u64)?),
+        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, unmissed::data::Rate::read(rate, labels as u64)?),
         (None, Some(rate)) => audit = audit.rate(inputs::rate(rate, labels)?),
         _ => {}
     }

@@ -12,7 +12,7 @@ use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Conventions, Evaluation, IntervalKind, Tally};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::propensity::rows::{Given, read_columns};
+use unmissed::propensity::rows::{GivenCovariate, read_columns};
 use unmissed::propensity::{Propensities, Propensity};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Metrics, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// Estimators: observed, unbiased, normalized, clipped, hajek [default: all that each metric has]
+    /// Estimators, separated by commas ('unmissed list estimators') [default: all that each metric has]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     estimators: Vec<String>,
     /// Lengths of the top list
@@ -187,11 +187,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     let pairs = args.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
     for (given, matrix) in args.pair_covariate.iter().zip(&pairs) {
-        evaluation = evaluation.row_covariate(&given.name, Given::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
+        evaluation =
+            evaluation.row_covariate(&given.name, GivenCovariate::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
     }
     if let Some(path) = &args.row_covariates {
         for (name, values) in read_columns(path, "row", truth.rows())? {
-            evaluation = evaluation.row_covariate(&name, Given::Rows(values)).map_err(|error| error.in_file(path))?;
+            evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values)).map_err(|error| error.in_file(path))?;
         }
     }
     let later = args.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;

@@ -15,15 +15,10 @@
 //! what is relevant among those is known. So the controlled propensity is `shown / m` for every item.
 //!
 //! ```
-//! use unmissed::data::generators::{GENERATORS, GeneratorSettings};
-//! let survey = unmissed::spec::find(GENERATORS, "generator", "survey")?;
-//! let mut settings = GeneratorSettings::of(survey);
-//! for (name, value) in [("users", "100"), ("test-users", "10"), ("controlled-users", "50"), ("items", "200"), ("shown", "8")] {
-//!     settings.set(name, value)?;
-//! }
-//! let data = survey.generate(&settings, 1)?;
-//! let shown = data.part("controlled_shown").map(|part| part.labels().nnz());
-//! assert_eq!(shown, Some(50 * 8));
+//! use unmissed::data::generators::generate;
+//! let sizes = [("users", "100"), ("test-users", "10"), ("controlled-users", "50"), ("items", "200"), ("shown", "8")];
+//! let data = generate("survey", &sizes, 1)?;
+//! assert_eq!(data.part("controlled_shown")?.labels().nnz(), 50 * 8);
 //! let priors: f64 = data.tables[1].rows.iter().map(|row| row[0]).sum();
 //! assert!((priors - 12.0).abs() < 1e-9, "6 % of 200 items are relevant to a user, on average");
 //! # Ok::<(), unmissed::Error>(())
