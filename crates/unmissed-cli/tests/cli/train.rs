@@ -104,7 +104,7 @@ fn a_killed_run_is_resumed() {
     let refused = dir.run(&format!("{arguments} killed")).refused();
     assert!(refused.contains("--resume"), "{refused}");
     let refused = dir.run(&format!("{arguments} killed --resume --decay 0.5")).refused();
-    assert!(refused.contains("'request.decay' differs"), "{refused}");
+    assert!(refused.contains("'decay' differs"), "{refused}");
     let found = dir.json(&format!("{arguments} killed --resume"));
     assert!(found["resumed_blocks"].as_u64().unwrap() >= 2, "{found}");
     let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
@@ -121,7 +121,7 @@ fn training_is_plain_unless_something_is_known_to_be_missing() {
     let ignored = dir.run("train train.txt -o m --loss logistic --propensity jpv").ok();
     assert!(ignored.contains("makes no use of the propensities"), "{ignored}");
     let request = &dir.json("inspect m")["about"]["request"];
-    assert_eq!((&request["loss"], &request["propensity"]), (&"logistic".into(), &"jpv".into()));
+    assert_eq!((&request["loss"], &request["propensity"]), (&"logistic".into(), &"jpv:a=0.55,b=1.5".into()));
 }
 
 #[test]
