@@ -1,4 +1,4 @@
-//! Memory maps: the one place in the library with `unsafe` code.
+//! Memory maps, with the `unsafe` line that a map takes.
 //!
 //! Reading a text file through a map instead of a buffer saves a copy of the whole file: parsing is as fast as reading, and
 //! the text never counts as memory of the process (docs/benchmarks.md has both measurements).
