@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use unmissed::propensity::{Sample, models::family};
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, max_global_rejects: 1_000_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, max_global_rejects: 1_000_000, ..ProptestConfig::default() })]
 
     #[test]
     fn gradients_match_central_differences(
