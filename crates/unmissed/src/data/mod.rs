@@ -8,6 +8,7 @@
 pub mod csr;
 mod dataset;
 mod dense;
+mod folds;
 pub mod formats;
 pub mod generators;
 mod keyed_csv;
@@ -28,6 +29,7 @@ mod text;
 pub use csr::{Csr, Labels};
 pub use dataset::{Dataset, Dense, Features};
 pub use dense::check_dense;
+pub use folds::Folds;
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv};
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};
