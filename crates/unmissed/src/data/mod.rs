@@ -7,11 +7,11 @@
 
 pub mod csr;
 mod dataset;
-mod dense;
 mod folds;
 pub mod formats;
 pub mod generators;
 mod keyed_csv;
+mod label_limit;
 mod label_stats;
 mod map;
 mod mask;
@@ -26,11 +26,11 @@ mod stats;
 pub mod survey;
 mod text;
 
-pub use csr::{Csr, Labels};
+pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
-pub use dense::check_dense;
 pub use folds::Folds;
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv};
+pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};
 pub use obesity::Obesity;
