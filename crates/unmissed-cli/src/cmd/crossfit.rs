@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use unmissed::data::formats::{self, Content, ReadOptions};
 use unmissed::data::{Csr, Dataset, Folds};
 use unmissed::predict::PredictOptions;
+use unmissed::request::TrainRequest;
 use unmissed::train::Trainer;
 use unmissed::{Error, Result};
 
@@ -22,7 +23,7 @@ Fold models see fewer rows than the final model and are somewhat worse; ten fold
 
 Examples:
   unmissed crossfit --train train.txt --folds 3 -o oof.txt
-  unmissed crossfit --train train.txt --folds 2 -o oof.npz -- sh -c 'unmissed train {train} -o {out}.model && unmissed predict {out}.model {test} -o {out}.txt && mv {out}.txt {out}'")]
+  unmissed crossfit --train train.txt --folds 2 -o oof.npz -- sh trainer.sh {train} {test} {out}")]
 pub(crate) struct Args {
     /// Data to train on and to predict, with features
     #[arg(long, value_name = "DATA")]
@@ -72,7 +73,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 
 /// Our own training with its defaults.
 fn plain(train: &Dataset<'_>, test: &Dataset<'_>, args: &Args, app: &App) -> Result<Csr<'static, f32>> {
-    let model = Trainer::new("logistic")?.seed(args.seed.seed).progress(app.progress()).fit(train)?;
+    let request = TrainRequest { seed: args.seed.seed, ..TrainRequest::default() };
+    let (model, _) = Trainer::new(request).progress(app.progress()).train(train)?;
     let features = test.features().ok_or_else(|| Error::value("there are no features"))?;
     model.predict(features, &PredictOptions { k: args.k, logits: true, progress: app.progress(), ..PredictOptions::default() })
 }
