@@ -20,6 +20,7 @@
 mod assumptions;
 mod builder;
 mod candidates;
+mod checked;
 mod conclusion;
 pub mod demo;
 mod explorer;
