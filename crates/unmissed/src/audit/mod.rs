@@ -22,6 +22,8 @@ mod builder;
 mod candidates;
 mod conclusion;
 pub mod demo;
+// What the page recomputes; nothing else asks for it.
+#[cfg(feature = "report")]
 mod explorer;
 mod findings;
 pub mod order_map;
@@ -37,6 +39,7 @@ mod wording;
 
 pub use assumptions::EstimatorAssumption;
 pub use builder::Audit;
+#[cfg(feature = "report")]
 pub(crate) use explorer::Explorer;
 pub use recall_by_frequency::{RecallBin, RecallByFrequency};
 pub use result::{AuditResult, CandidateKind, DataPart, DirectReport, PropensityReport, TrainingSize};
