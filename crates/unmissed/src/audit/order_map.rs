@@ -82,7 +82,7 @@ impl OrderMap {
 }
 
 /// JPV's constants of the literature that lie on the map: name, a, b.
-pub(crate) fn presets() -> Vec<(&'static str, f64, f64)> {
+pub fn presets() -> Vec<(&'static str, f64, f64)> {
     let jpv = PROPENSITY_MODELS.iter().find(|model| model.name() == "jpv").map_or(&[][..], |model| model.presets());
     let place = |preset: &Preset| Some((preset.name, *preset.theta.first()?, *preset.theta.get(1)?));
     jpv.iter().filter_map(place).filter(|(_, a, b)| *a <= MOST_A && *b <= MOST_B).collect()

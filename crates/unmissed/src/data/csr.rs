@@ -6,20 +6,25 @@
 //! ids are below the number of columns and no id occurs twice in a row. Rows may be unsorted ([`Csr::is_sorted`]).
 
 use crate::error::{Error, Result};
+use crate::sealed::Sealed;
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// A value that a matrix can store.
-pub trait Value: Copy + Send + Sync + PartialEq + std::fmt::Debug + 'static {
+/// A value that a matrix can store. Only this crate implements it.
+pub trait Value: Sealed + Copy + Send + Sync + PartialEq + std::fmt::Debug + 'static {
     /// Whether the value may stand in a matrix (numbers must be finite).
     fn is_valid(&self) -> bool;
 }
+
+impl Sealed for f32 {}
 
 impl Value for f32 {
     fn is_valid(&self) -> bool {
         self.is_finite()
     }
 }
+
+impl Sealed for () {}
 
 /// The value of a pattern: presence is all there is to know.
 impl Value for () {

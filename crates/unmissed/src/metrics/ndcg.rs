@@ -29,6 +29,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Ndcg;
 
+impl crate::sealed::Sealed for Ndcg {}
+
 impl Named for Ndcg {
     fn name(&self) -> &'static str {
         "ndcg"

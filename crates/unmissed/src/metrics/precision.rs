@@ -31,6 +31,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Precision;
 
+impl crate::sealed::Sealed for Precision {}
+
 impl Named for Precision {
     fn name(&self) -> &'static str {
         "precision"

@@ -31,6 +31,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct WeightedPrecision;
 
+impl crate::sealed::Sealed for WeightedPrecision {}
+
 impl Named for WeightedPrecision {
     fn name(&self) -> &'static str {
         "weighted-precision"

@@ -137,23 +137,6 @@ fn any_byte_altered() {
     }
 }
 
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn parquet_without_the_feature_says_how_to_get_it() {
-    let folder = Folder::new();
-    let path = folder.path("out.parquet");
-    let write = |format| unmissed::data::formats::write(&expected(), &path, format).unwrap_err();
-    for error in [
-        folder.read("p.parquet", b"PAR1\x15\x04", None).unwrap_err(),
-        folder.read("p.parquet", b"PAR1\x15\x04", Some("parquet")).unwrap_err(),
-        write(None),
-        write(Some("parquet")),
-    ] {
-        let message = error.to_string();
-        assert!(message.contains("this build") && message.contains("--features parquet"), "{message}");
-    }
-}
-
 #[cfg(feature = "parquet")]
 mod parquet {
     use super::*;

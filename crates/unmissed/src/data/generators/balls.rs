@@ -11,13 +11,9 @@
 //! and with the defaults a row has `100 (0.8^7 - 0.1^7) / (7 * 0.7) = 4.28` labels on average.
 //!
 //! ```
-//! use unmissed::data::generators::{GENERATORS, GeneratorSettings};
-//! let balls = unmissed::spec::find(GENERATORS, "generator", "balls")?;
-//! let mut settings = GeneratorSettings::of(balls);
-//! for (name, value) in [("labels", "1"), ("dim", "2"), ("radius", "0.5"), ("train-rows", "10000"), ("test-rows", "1")] {
-//!     settings.set(name, value)?;
-//! }
-//! let data = balls.generate(&settings, 1)?;
+//! use unmissed::data::generators::generate;
+//! let disc = [("labels", "1"), ("dim", "2"), ("radius", "0.5"), ("train-rows", "10000"), ("test-rows", "1")];
+//! let data = generate("balls", &disc, 1)?;
 //! // A disc of half the radius has a quarter of the area.
 //! assert_eq!(data.tables[0].rows[0], [0.5, 0.25]);
 //! let inside = data.parts[0].1.labels().nnz() as f64;

@@ -41,6 +41,8 @@ use std::path::Path;
 /// The entry in the list of estimators.
 pub(super) struct Entry;
 
+impl crate::sealed::Sealed for Entry {}
+
 impl Named for Entry {
     fn name(&self) -> &'static str {
         "direct"

@@ -60,6 +60,8 @@ pub const CONDITIONAL: EstimatorOption = EstimatorOption {
 /// The entry in the list of estimators.
 pub(super) struct Entry;
 
+impl crate::sealed::Sealed for Entry {}
+
 impl Named for Entry {
     fn name(&self) -> &'static str {
         "hierarchy"

@@ -36,14 +36,15 @@ pub use timelapse::Timelapse;
 
 use crate::error::Result;
 use crate::propensity::Bound;
+use crate::sealed::Sealed;
 use crate::spec::Named;
 
 /// All propensity estimators.
 pub static PROPENSITY_ESTIMATORS: &[&dyn PropensityEstimator] =
     &[&direct::Entry, &shrunken::Entry, &timelapse::Entry, &hierarchy::Entry, &relation::Entry];
 
-/// A way to get propensities from evidence.
-pub trait PropensityEstimator: Named + Sync {
+/// A way to get propensities from evidence. Only this crate implements it.
+pub trait PropensityEstimator: Named + Sealed + Sync {
     /// In which sense the estimate, with default options, bounds the propensity.
     fn bound(&self) -> Bound;
     /// The evidence that it needs besides the training labels.

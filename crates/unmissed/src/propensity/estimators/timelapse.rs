@@ -38,6 +38,8 @@ use serde::Serialize;
 /// The entry in the list of estimators.
 pub(super) struct Entry;
 
+impl crate::sealed::Sealed for Entry {}
+
 impl Named for Entry {
     fn name(&self) -> &'static str {
         "timelapse"

@@ -25,6 +25,8 @@ use crate::spec::{Named, Spec};
 /// See the module's page.
 pub(super) struct Constant;
 
+impl crate::sealed::Sealed for Constant {}
+
 impl Named for Constant {
     fn name(&self) -> &'static str {
         "constant"

@@ -61,6 +61,8 @@ static PRESETS: &[Preset] = &[
     },
 ];
 
+impl crate::sealed::Sealed for Jpv {}
+
 impl Named for Jpv {
     fn name(&self) -> &'static str {
         "jpv"

@@ -29,6 +29,8 @@ use crate::spec::{Named, Spec};
 /// See the module's page.
 pub(super) struct Power;
 
+impl crate::sealed::Sealed for Power {}
+
 impl Named for Power {
     fn name(&self) -> &'static str {
         "power"

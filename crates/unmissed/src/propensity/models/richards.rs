@@ -29,6 +29,8 @@ use crate::spec::{Named, Spec};
 /// See the module's page.
 pub(super) struct Richards;
 
+impl crate::sealed::Sealed for Richards {}
+
 impl Named for Richards {
     fn name(&self) -> &'static str {
         "richards"
