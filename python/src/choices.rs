@@ -3,26 +3,13 @@
 use crate::matrix::Sparse;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use unmissed::Result;
-use unmissed::data::{LabelStats, Labels, Rate};
-use unmissed::evaluate::Groups;
-use unmissed::propensity::Propensities;
-use unmissed::request::WeightsSpec;
+use unmissed::data::{Labels, Rate};
 
 /// Groups as users write them, or one name for each label.
 #[derive(FromPyObject)]
 pub(crate) enum Grouping {
     Spec(String),
     Names(Vec<Option<String>>),
-}
-
-impl Grouping {
-    pub(crate) fn groups(&self, stats: Option<&LabelStats>, labels: usize) -> Result<Groups> {
-        match self {
-            Grouping::Names(names) => Groups::from_names(names),
-            Grouping::Spec(spec) => Groups::from_spec(&spec.parse()?, stats, labels),
-        }
-    }
 }
 
 /// Gains by a scheme, or one number for each label.
@@ -44,24 +31,6 @@ impl Weights<'_> {
             Weights::Scheme(scheme) => Gains::Scheme(scheme.clone()),
             Weights::Values(array) => Gains::Values(array.as_slice()?.to_vec()),
         })
-    }
-}
-
-impl Gains {
-    /// The name and the gains; `propensities` are those of the one model that was given.
-    pub(crate) fn of(
-        self,
-        stats: Option<&LabelStats>,
-        propensities: Option<&Propensities>,
-        labels: usize,
-    ) -> Result<(String, Vec<f64>)> {
-        match self {
-            Gains::Values(values) => Ok(("given".to_owned(), values)),
-            Gains::Scheme(scheme) => {
-                let gains = scheme.parse::<WeightsSpec>()?.weights(stats, propensities, labels)?;
-                Ok((scheme, gains))
-            }
-        }
     }
 }
 

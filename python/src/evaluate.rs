@@ -1,6 +1,6 @@
 //! Evaluation.
 
-use crate::choices::{Grouping, Shown, Weights};
+use crate::choices::{Gains, Grouping, Shown, Weights};
 use crate::errors::exception;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use unmissed::Result;
 use unmissed::data::{Csr, LabelStats, Rate};
-use unmissed::evaluate::Evaluation;
 use unmissed::evaluate::compat::{self, Library};
+use unmissed::evaluate::{Evaluation, Groups};
 use unmissed::propensity::rows::{GivenCovariate, RowModel};
 use unmissed::propensity::{Propensities, RowPropensities};
 use unmissed::request::{EvaluateRequest, KList, Level};
@@ -44,8 +44,16 @@ pub(crate) struct Request<'py> {
 
 impl Request<'_> {
     /// The library's request; data that are given as arrays come on their own.
-    fn request(&self, rate: Option<Rate>) -> Result<EvaluateRequest> {
+    fn request(&self, rate: Option<Rate>, gains: Option<&Gains>) -> Result<EvaluateRequest> {
         let default = EvaluateRequest::default();
+        let groups = match &self.groups {
+            Some(Grouping::Spec(spec)) => Some(spec.parse()?),
+            Some(Grouping::Names(_)) | None => None,
+        };
+        let weights = match gains {
+            Some(Gains::Scheme(scheme)) => Some(scheme.parse()?),
+            Some(Gains::Values(_)) | None => None,
+        };
         fn all<T: std::str::FromStr<Err = unmissed::Error>>(texts: &Option<Vec<String>>) -> Result<Option<Vec<T>>> {
             texts.as_ref().map(|texts| texts.iter().map(|text| text.parse()).collect()).transpose()
         }
@@ -57,18 +65,14 @@ impl Request<'_> {
             interval: self.interval.as_ref().map_or(Ok(default.interval), |name| name.parse())?,
             bootstrap: self.bootstrap.unwrap_or(default.bootstrap),
             seed: self.seed.unwrap_or(default.seed),
+            groups,
+            weights,
             clip: self.clip,
             rate,
             conventions: self.conventions.as_ref().map_or(Ok(default.conventions), |text| text.parse())?,
             ..EvaluateRequest::default()
         })
     }
-}
-
-/// The defaults of an evaluation, as JSON.
-#[pyfunction]
-pub(crate) fn evaluation_defaults() -> PyResult<String> {
-    json(&EvaluateRequest::default())
 }
 
 /// Everything about the predictions of one or several models, as JSON.
@@ -93,7 +97,7 @@ pub(crate) fn evaluate(
     let (of_rows, of_pairs) = (columns(&request.row_covariates)?, matrices(&request.pair_covariates)?);
     let gains = request.weights.as_ref().map(Weights::gains).transpose()?;
     let rate = request.rate.as_ref().map(Shown::rate).transpose()?;
-    let wanted = request.request(rate).map_err(exception)?;
+    let wanted = request.request(rate, gains.as_ref()).map_err(exception)?;
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let groups = &request.groups;
     let result = run(py, &how, |watch| {
@@ -104,27 +108,26 @@ pub(crate) fn evaluate(
         let scores = predictions.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
         let pairs = read(&of_pairs)?;
-        let mut evaluation = Evaluation::new(&truth, &models)?.request(wanted)?.progress(watch);
-        if let Some(gains) = gains {
-            let only = if let [only] = &propensities[..] { Some(only) } else { None };
-            let (name, weights) = gains.of(stats.as_ref(), only, truth.cols())?;
-            evaluation = evaluation.weights(name, weights)?;
+        let mut evaluation = Evaluation::new(&truth, &models)?.progress(watch);
+        if let Some(stats) = &stats {
+            evaluation = evaluation.train(stats);
         }
         evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
         for (name, model) in row_models {
             evaluation = evaluation.propensity(RowPropensities::new(name, model));
         }
+        evaluation = evaluation.request(wanted)?;
         for (name, values) in of_rows {
             evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values))?;
         }
         for (name, matrix) in &pairs {
             evaluation = evaluation.row_covariate(name, GivenCovariate::Pairs(matrix))?;
         }
-        if let Some(stats) = &stats {
-            evaluation = evaluation.train(stats);
+        if let Some(Grouping::Names(names)) = groups {
+            evaluation = evaluation.groups(Groups::from_names(names)?)?;
         }
-        if let Some(groups) = groups {
-            evaluation = evaluation.groups(groups.groups(stats.as_ref(), truth.cols())?)?;
+        if let Some(Gains::Values(weights)) = gains {
+            evaluation = evaluation.weights("given", weights)?;
         }
         if let Some(shown) = &shown {
             evaluation = evaluation.shown(shown)?;

@@ -16,6 +16,7 @@ mod matrix;
 mod model;
 mod propensities;
 mod registry;
+mod requests;
 mod rows;
 mod run;
 
@@ -31,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::estimate::estimate;
     #[pymodule_export]
-    use crate::evaluate::{compat_values, evaluate, evaluation_defaults};
+    use crate::evaluate::{compat_values, evaluate};
     #[pymodule_export]
     use crate::files::{generate, read, write, write_text};
     #[pymodule_export]
@@ -40,6 +41,8 @@ mod _core {
     use crate::model::{Linear, model_of_bytes, read_model, train};
     #[pymodule_export]
     use crate::registry::{nature, offers, parameters, registry, syntaxes};
+    #[pymodule_export]
+    use crate::requests::default_requests;
     #[pymodule_export]
     use crate::rows::{Rows, fit_rows, read_rows};
     #[pymodule_export]

@@ -210,14 +210,3 @@ def test_threads_do_not_change_results(small, monkeypatch):
     monkeypatch.setenv("UNMISSED_THREADS", "many")
     with pytest.raises(ValueError, match="UNMISSED_THREADS"):
         um.evaluate(truth, scores)
-
-
-def test_defaults_are_those_of_the_library():
-    library = json.loads(_core.evaluation_defaults())
-    signature = {name: parameter.default for name, parameter in inspect.signature(um.evaluate).parameters.items()}
-    names = {"k": "k", "level": "level", "interval": "interval", "bootstrap": "bootstrap", "random_state": "seed"}
-    for python, rust in names.items():
-        given = list(signature[python]) if python == "k" else signature[python]
-        assert given == library[rust], python
-    for name in ("metrics", "estimators", "groups", "weights", "clip", "rate"):
-        assert signature[name] is None and library[name] is None

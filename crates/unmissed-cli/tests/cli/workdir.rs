@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
-use unmissed::predict::{About, Block, Model, Normalize, file};
+use unmissed::predict::file::{self, Setting, TrainOutcome, Trial};
+use unmissed::predict::{About, Block, Model, Normalize};
+use unmissed::request::{Adam, Criterion, Solver};
 
 pub struct Workdir {
     folder: TempDir,
@@ -38,6 +40,8 @@ impl Workdir {
         let random = (20..30).flat_map(|user| (0..4).map(move |i| rating(user, (user + 3 * i) % 12, 3))).collect::<String>();
         dir.write("ratings.csv", ratings.as_bytes());
         dir.write("random.csv", random.as_bytes());
+        // Takes training data, test data and where to write, as every trainer in an example of `crossfit`.
+        dir.write("trainer.sh", b"awk 'NR == 1 { print $1, $3; next } { print \"0:1 3:0.5\" }' $2 > $3\n");
         sample_model(&dir.path("model.safetensors"));
         dir
     }
@@ -129,8 +133,20 @@ fn sample_model(path: &Path) {
     let mut about = About::new("logistic", 1);
     about.rows = Some(300);
     about.label_counts = Some((1..13).map(|label| label * 7).collect());
-    about.settings = serde_json::json!({
-        "epochs": 12, "tuning": [{"decay": 0.0, "held-out loss": 0.31}, {"decay": 0.001, "held-out loss": 0.29}],
+    let trial = |decay, loss, chosen| {
+        let setting = Setting { learning_rate: Some(0.02), decay };
+        Trial { setting, epoch: Some(12), loss: Some(loss), metric: None, seconds: None, chosen }
+    };
+    about.outcome = Some(TrainOutcome {
+        solver: Solver::Adam(Adam { epochs: 12, ..Adam::default() }),
+        decay: 0.001,
+        clip: None,
+        weighted: false,
+        criterion: Some(Criterion::Loss),
+        decided_on_rows: Some(30),
+        tuning: Some(vec![trial(0.0, 0.31, false), trial(0.001, 0.29, true)]),
+        effective_sample_size: None,
+        raised_propensities: 0,
     });
     file::write(&model, &about, path).unwrap();
 }

@@ -12,9 +12,10 @@ use super::{Audit, AuditResult};
 use crate::data::generators::{GENERATORS, GeneratorSettings};
 use crate::data::{Csr, Dataset, LabelStats, mask, mask_shard};
 use crate::error::{Error, Result};
-use crate::predict::{Normalize, PredictOptions};
+use crate::predict::PredictOptions;
 use crate::progress::Progress;
 use crate::propensity::{Propensities, models};
+use crate::request::{AuditRequest, NormalizeChoice, TrainRequest};
 use crate::spec;
 use crate::train::Trainer;
 
@@ -22,7 +23,7 @@ use crate::train::Trainer;
 const BALLS: &[(&str, &str)] = &[("dim", "10"), ("radius", "0.2,0.88")];
 /// By what labels go missing.
 const BIAS: &str = "power";
-/// What training draws weights to zero with.
+/// Strength of the L2 penalty in training.
 const DECAY: f64 = 1e-4;
 /// Labels that a model ranks.
 const DEPTH: usize = 5;
@@ -67,12 +68,11 @@ pub fn run(sizes: Sizes, seed: u64, command: &str, progress: &dyn Progress) -> R
     let by_jpv = predictions(&train, &test, &jpv, seed, progress)?;
     let by_power = predictions(&train, &test, &right, seed, progress)?;
     Audit::new(&test, &[("JPV-corrected", &by_jpv), ("power-corrected", &by_power)])?
-        .name("Hyper-balls, biased by a power of the frequency")
+        .request(AuditRequest { name: "Hyper-balls, biased by a power of the frequency".into(), seed, ..AuditRequest::default() })
         .train(&train)
-        .truth(test_clean)
-        .known(right)
-        .seed(seed)
-        .from_files(command, Vec::new())
+        .truth(test_clean)?
+        .propensity(right)
+        .source(command, Vec::new())
         .progress(progress)
         .run()
 }
@@ -85,8 +85,8 @@ fn predictions(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Csr<'static, f32>> {
-    let trainer = Trainer::new("unbiased-logistic")?.propensities(Some(p)).decay(DECAY)?.normalize(Normalize::None);
-    let model = trainer.seed(seed).progress(progress).fit(train)?;
+    let request = TrainRequest { decay: vec![DECAY], normalize: NormalizeChoice::None, seed, ..TrainRequest::default() };
+    let model = Trainer::new(request).propensities(p).progress(progress).check(train)?.fit()?.model;
     let Some(features) = test.features() else { return Err(Error::value("the test rows have no features")) };
     model.predict(features, &PredictOptions { k: DEPTH, progress, ..PredictOptions::default() })
 }

@@ -90,12 +90,12 @@ impl<'a> Evaluation<'a> {
             self = self.propensity(spec.read(train, labels as u64)?);
         }
         if let Some(spec) = request.groups.as_ref().filter(|spec| **spec != GroupsSpec::Given) {
-            self.groups = Some(Groups::from_spec(spec, train, labels)?);
+            self.groups = Some(Groups::from_spec(spec, train, labels as u64)?);
         }
         if let Some(spec) = request.weights.as_ref().filter(|spec| **spec != WeightsSpec::Given) {
             // Several propensities would give several weights.
             let only = if self.row_models.is_empty() && self.propensities.len() == 1 { self.propensities.first() } else { None };
-            let weights = spec.weights(train, only, labels)?;
+            let weights = spec.of_labels(train, only, labels as u64)?;
             self = self.weights(spec.to_string(), weights)?;
         }
         if let Some(tau) = request.clip {

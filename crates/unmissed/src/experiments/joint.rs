@@ -1,8 +1,8 @@
 //! `joint`: propensities that are learned from observed labels alone, by both methods, beside the true ones.
 
-use super::ask::{Seen, log_error, precision};
-use super::biased::{balls, true_propensities};
-use super::linear::{Method, joint_plugin, marked, top};
+use super::biased_data::{balls, true_propensities};
+use super::linear_models::{Method, joint_plugin, marked, top};
+use super::measures::{Seen, log_error, precision};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::generators::generate;
@@ -13,8 +13,9 @@ use crate::propensity::Propensities;
 use crate::ranks::rank_correlation;
 use crate::report::plot::{Chart, Scale, Series};
 use crate::report::{Column, Table};
+use crate::request::TrainRequest;
 use crate::spec::Named;
-use crate::train::{Joint as Way, ROUNDS, Recipe, Trainer};
+use crate::train::Trainer;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -73,7 +74,7 @@ impl Experiment for Joint {
         let errors = ["error of log 1/p", "rank correlation"].map(|name| Column::new(name).fixed(3));
         let shown = ["P@1", "P@3", "P@5"].map(|name| Column::new(name).fixed(2));
         let mut table = Table::new("joint", words.chain(errors).chain(shown))
-            .titled("Propensities learned from observed labels alone, and clean precision (%) of the models");
+            .titled("Propensities learned from observed labels alone, and precision on complete labels (%) of the models");
         for known in [survey(context)?, biased_balls(context)?] {
             let stats = LabelStats::of(known.train.labels());
             let seen: Vec<u32> = known.train.labels().col_ids().filter(|label| stats.count(*label) >= LEAST).collect();
@@ -146,8 +147,9 @@ fn lines(context: &Context<'_>, known: &Known) -> Result<Vec<Line>> {
         }
         let (model, learned) = joint_plugin(context, &known.train)?;
         add("joint: plug-in", &model, learned.as_ref())?;
-        let trainer = Trainer::new("unbiased-logistic")?.seed(context.seed).progress(context.progress);
-        let (model, trained) = Recipe::new(trainer).joint(Way::Alternating { rounds: ROUNDS })?.train(&known.train)?;
+        let joint = Some("alternating".parse()?);
+        let request = TrainRequest { joint, seed: context.seed, ..TrainRequest::default() };
+        let (model, trained) = Trainer::new(request).progress(context.progress).train(&known.train)?;
         add("joint: alternating", &model, trained.learned.as_ref())?;
         Ok(lines)
     })

@@ -2,7 +2,7 @@
 
 use crate::data::{LabelStats, read_full_column};
 use crate::error::{Error, Result};
-use crate::metrics::weights;
+use crate::metrics::weights as schemes;
 use crate::propensity::Propensities;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -23,21 +23,20 @@ pub enum WeightsSpec {
 }
 
 impl WeightsSpec {
-    /// The weights themselves, one for each of `labels` labels: those of a scheme follow from training counts, and for some from
-    /// propensities too.
-    pub fn weights(&self, train: Option<&LabelStats>, propensities: Option<&Propensities>, labels: usize) -> Result<Vec<f64>> {
+    /// The weight of each label. Schemes need training counts; `inverse-complete` also needs propensities.
+    pub fn of_labels(&self, stats: Option<&LabelStats>, propensities: Option<&Propensities>, labels: u64) -> Result<Vec<f64>> {
         match self {
             WeightsSpec::Scheme(spec) => {
-                let train = train.ok_or_else(|| {
-                    Error::value(format!("the weights '{spec}' follow from training counts")).hint("give the training labels")
+                let stats = stats.ok_or_else(|| {
+                    Error::value(format!("the weights '{spec}' follow from training counts")).hint("pass the training labels")
                 })?;
-                weights::from_spec(&spec.to_string(), train, propensities)
+                schemes::from_spec(&spec.to_string(), stats, propensities)
             }
             WeightsSpec::File(path) => {
-                let parse = |cell: &str| cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
-                read_full_column(path, "label", "weight", labels as u64, "a finite number of at least 0", parse)
+                let weight = |cell: &str| cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
+                read_full_column(path, "label", "weight", labels, "a finite number of at least 0", weight)
             }
-            WeightsSpec::Given => Err(Error::value("given weights have no other source").hint("pass them along with the data")),
+            WeightsSpec::Given => Err(Error::value("the request takes weights that were not passed along")),
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use unmissed::data::{LabelStats, Rate, read_full_column, read_keyed_csv};
-use unmissed::evaluate::Groups;
+use unmissed::data::{LabelStats, read_full_column, read_keyed_csv};
 use unmissed::propensity::Propensities;
 use unmissed::request::WeightsSpec;
 use unmissed::{Error, Result};
@@ -44,11 +43,6 @@ pub(in crate::cmd) fn check_names(models: &[Model]) -> Result<()> {
     Ok(())
 }
 
-/// Groups of labels.
-pub(in crate::cmd) fn groups(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Groups> {
-    Groups::from_spec(&how.parse()?, stats, labels)
-}
-
 /// Gains of labels; `propensities` are those of the one model that was named.
 pub(in crate::cmd) fn weights(
     how: &str,
@@ -56,12 +50,7 @@ pub(in crate::cmd) fn weights(
     propensities: Option<&Propensities>,
     labels: usize,
 ) -> Result<Vec<f64>> {
-    how.parse::<WeightsSpec>()?.weights(stats, propensities, labels)
-}
-
-/// The rate of a controlled set.
-pub(in crate::cmd) fn rate(text: &str, labels: usize) -> Result<Rate> {
-    Rate::read(text, labels as u64)
+    how.parse::<WeightsSpec>()?.of_labels(stats, propensities, labels as u64)
 }
 
 /// How many relevant labels each row has.

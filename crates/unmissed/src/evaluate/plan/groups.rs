@@ -18,7 +18,7 @@
 //! ```
 
 use super::table::NO_GROUP;
-use crate::data::{LabelStats, read_keyed_csv};
+use crate::data::{KeyedCell, LabelStats, read_keyed_csv};
 use crate::error::{Error, Result};
 use crate::request::GroupsSpec;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl Groups {
         }
         if let Some(name) = names.iter().enumerate().find(|(i, name)| *name == "all" || names[..*i].contains(name)) {
             return Err(
-                Error::value(format!("the group '{}' occurs twice", name.1)).hint("'all' is the name of all labels together")
+                Error::value(format!("the group '{}' stands twice", name.1)).hint("'all' is the name of all labels together")
             );
         }
         if let Some(label) = of.iter().position(|group| group.is_some_and(|g| usize::from(g) >= names.len())) {
@@ -48,44 +48,6 @@ impl Groups {
                 .found(format!("{:?}", of[label])));
         }
         Ok(Groups { names, of: of.iter().map(|group| group.unwrap_or(NO_GROUP)).collect(), about: about.into() })
-    }
-
-    /// The groups that a request names: by training counts, or from a csv `label,group`. `labels` is the number of labels.
-    ///
-    /// ```
-    /// use unmissed::{data::LabelStats, evaluate::Groups};
-    /// let stats = LabelStats::from_counts(100, &[1, 80, 15])?;
-    /// assert_eq!(Groups::from_spec(&"counts:10".parse()?, Some(&stats), 3)?.names(), ["head", "tail"]);
-    /// let error = Groups::from_spec(&"deciles".parse()?, None, 3).unwrap_err().to_string();
-    /// assert!(error.contains("follow from training counts"), "{error}");
-    /// # Ok::<(), unmissed::Error>(())
-    /// ```
-    pub fn from_spec(spec: &GroupsSpec, stats: Option<&LabelStats>, labels: usize) -> Result<Groups> {
-        let trained = || {
-            stats.ok_or_else(|| {
-                Error::value(format!("the groups '{spec}' follow from training counts")).hint("give the training labels")
-            })
-        };
-        match spec {
-            GroupsSpec::Share(cuts) => Groups::by_share(trained()?, cuts),
-            GroupsSpec::Counts(cuts) => Groups::by_counts(trained()?, cuts),
-            GroupsSpec::Deciles => Groups::deciles(trained()?),
-            GroupsSpec::File(path) => Groups::read(path, labels),
-            GroupsSpec::Given => Err(Error::value("given groups have no other source").hint("pass them along with the data")),
-        }
-    }
-
-    /// Reads a csv `label,group`; labels that it does not have are in no group.
-    pub fn read(path: impl AsRef<Path>, labels: usize) -> Result<Groups> {
-        let path = path.as_ref();
-        let mut of: Vec<Option<String>> = vec![None; labels];
-        for cell in read_keyed_csv(path, "label", "group", labels as u64)? {
-            if cell.text.is_empty() {
-                return Err(Error::format(format!("label {} has no group", cell.key)).at(cell.line).in_file(path));
-            }
-            of[cell.key as usize] = Some(cell.text);
-        }
-        Groups::from_names(&of).map_err(|error| error.in_file(path))
     }
 
     /// Groups by name, one name for each label.
@@ -151,6 +113,35 @@ impl Groups {
             of[label] = Some((place * 10 / counts.len()) as u16);
         }
         Groups::new((1..=10).map(|i| format!("decile {i}")).collect(), &of, "tenths of the labels, most frequent first")
+    }
+
+    /// The groups of a request. All but those of a file follow from training counts.
+    pub fn from_spec(spec: &GroupsSpec, stats: Option<&LabelStats>, labels: u64) -> Result<Groups> {
+        let counted = || {
+            stats.ok_or_else(|| {
+                Error::value(format!("the groups '{spec}' follow from training counts")).hint("pass the training labels")
+            })
+        };
+        match spec {
+            GroupsSpec::Share(cuts) => Groups::by_share(counted()?, cuts),
+            GroupsSpec::Counts(cuts) => Groups::by_counts(counted()?, cuts),
+            GroupsSpec::Deciles => Groups::deciles(counted()?),
+            GroupsSpec::File(path) => Groups::read(path, labels),
+            GroupsSpec::Given => Err(Error::value("the request takes groups that were not passed along")),
+        }
+    }
+
+    /// Reads a csv `label,group`; labels that are not in it belong to no group.
+    pub fn read(path: impl AsRef<Path>, labels: u64) -> Result<Groups> {
+        let path = path.as_ref();
+        let mut of: Vec<Option<String>> = vec![None; usize::try_from(labels).unwrap_or(usize::MAX)];
+        for KeyedCell { line, key, text } in read_keyed_csv(path, "label", "group", labels)? {
+            if text.is_empty() {
+                return Err(Error::format(format!("label {key} has no group")).at(line).in_file(path));
+            }
+            of[key as usize] = Some(text);
+        }
+        Groups::from_names(&of).map_err(|error| error.in_file(path))
     }
 
     /// The names, in order.
