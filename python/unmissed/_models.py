@@ -49,7 +49,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Newton's method goes to the optimum of a convex loss; Adam takes small steps by any. ``"auto"`` is Newton's method where it
         works.
     decay : float, optional
-        How strongly weights are drawn to zero; unless given, by the size of rows and the spread of propensities for Newton's method,
+        Strength of the L2 penalty; unless given, by the size of rows and the spread of propensities for Newton's method,
         and 0 for Adam.
     clip : float, optional
         Inverse propensities above this count as this: less variance, some bias.
