@@ -2,10 +2,9 @@
 //! in hash maps, medians by sorting, and the obesity index by enumeration or by draws of its own.
 
 use std::collections::HashMap;
+use std::path::Path;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::{DataStats, Obesity};
-
-const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 
 /// The header, counts of labels, numbers of labels of rows, and the number of features that are not zero.
 struct Naive {
@@ -41,13 +40,14 @@ fn median(numbers: &[usize]) -> f64 {
     (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) as f64 / 2.0
 }
 
-fn check(name: &str) {
-    let path = format!("{DATA}/{name}");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: {name} is not there");
-        return;
-    };
-    let stats = DataStats::of(&read_dataset(&path, &ReadOptions::default()).unwrap(), 1);
+fn check(set: &str, names: &[&str]) {
+    let Some(folder) = crate::common::data(set) else { return };
+    names.iter().for_each(|name| check_file(name, &folder.join(name)));
+}
+
+fn check_file(name: &str, path: &Path) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let stats = DataStats::of(&read_dataset(path, &ReadOptions::default()).unwrap(), 1);
     let naive = Naive::of(&text);
     let [n, d, m] = naive.header[..] else { panic!("header of {name}") };
     let mut counts: Vec<usize> = naive.counts.values().copied().collect();
@@ -141,25 +141,20 @@ fn drawn(counts: &[usize]) -> (f64, f64, f64) {
 
 #[test]
 fn bibtex() {
-    check("bibtex/bibtex_train.txt");
-    check("bibtex/bibtex_test.txt");
+    check("bibtex", &["bibtex_train.txt", "bibtex_test.txt"]);
 }
 
 #[test]
 fn delicious() {
-    check("delicious/delicious_train.txt");
-    check("delicious/delicious_test.txt");
+    check("delicious", &["delicious_train.txt", "delicious_test.txt"]);
 }
 
 #[test]
 fn go_human() {
-    check("go-human/gohuman_train.txt");
-    check("go-human/gohuman_test.txt");
+    check("go-human", &["gohuman_train.txt", "gohuman_test.txt"]);
 }
 
 #[test]
 fn hpo_timelapse() {
-    for part in ["train_early", "train_late", "test_early", "test_late"] {
-        check(&format!("hpo-timelapse/{part}.txt"));
-    }
+    check("hpo-timelapse", &["train_early.txt", "train_late.txt", "test_early.txt", "test_late.txt"]);
 }
