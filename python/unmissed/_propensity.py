@@ -59,6 +59,8 @@ class Propensities:
         The fitted curve: ``spec``, ``mse``, ``standard_errors``, ``degenerate``, ``kappa`` and more.
     notes : list of str
         What everybody who uses the values should know.
+    provenance : str or None
+        Where the values came from, as the JSON that the library wrote; ``None`` for values of your own.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Propensities:
     notes: list[str]
     counts: Array | None
     fit: dict[str, Any] | None
+    provenance: str | None
 
     def __init__(
         self,
@@ -91,6 +94,7 @@ class Propensities:
         notes: Sequence[str] = (),
         counts: NumbersLike | None = None,
         fit: dict[str, Any] | None = None,
+        provenance: str | None = None,
     ) -> None:
         checked = {
             "values": array(values, "propensity"),
@@ -103,6 +107,7 @@ class Propensities:
             "notes": list(notes),
             "counts": None if counts is None else np.asarray(counts),
             "fit": fit,
+            "provenance": optional(text, provenance, "provenance"),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -174,6 +179,7 @@ class Propensities:
         """What the native part takes."""
         return {
             "origin": self.origin,
+            "provenance": self.provenance,
             "values": self.values,
             "bound": self.bound,
             "sources": self.source_codes,

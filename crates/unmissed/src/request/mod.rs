@@ -1,0 +1,25 @@
+//! Requests: what users ask for, as plain data.
+//!
+//! Each verb has one request with its defaults ([`EvaluateRequest`]; training and the audit have theirs beside it). The command
+//! line and Python fill a request and nothing else, files that must be repeatable keep it, and the stage that carries it out checks
+//! it once against the data. What a request names (files, registry entries) is parsed here and nowhere else; data themselves are
+//! never part of a request.
+
+mod conventions;
+mod evaluate;
+mod groups;
+mod interval_kind;
+mod k_list;
+mod level;
+mod shard;
+mod weights;
+
+pub(crate) use conventions::{ABSENT_LABELS, COVERAGE_OF, EMPTY_ROWS};
+pub use conventions::{CONVENTIONS, Convention, Conventions};
+pub use evaluate::EvaluateRequest;
+pub use groups::GroupsSpec;
+pub use interval_kind::IntervalKind;
+pub use k_list::KList;
+pub use level::Level;
+pub use shard::Shard;
+pub use weights::WeightsSpec;
