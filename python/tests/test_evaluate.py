@@ -158,7 +158,7 @@ def test_every_metric_of_the_registry_has_a_function():
         for estimator, sentence in _core.offers(name):
             assert estimator == "hajek" or f'``"{estimator}"``: {sentence}' in function.__doc__
         for keyword in _core.nature(name)[0]:
-            assert keyword in inspect.signature(function).parameters and f"\n{keyword} : " in function.__doc__
+            assert keyword in inspect.signature(function).parameters and f"\n{keyword} : " in inspect.getdoc(function)
 
 
 def test_the_written_functions_are_those_of_the_registry():

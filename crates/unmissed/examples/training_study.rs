@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/suite/common/real_data.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 mod real_data;
 
 use std::time::Instant;

@@ -10,7 +10,8 @@ pub fn data(name: &str) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    let place = if given.is_some() { "in the folder of UNMISSED_DATA" } else { "beside the checkout, and UNMISSED_DATA is not set" };
+    let place =
+        if given.is_some() { "in the folder of UNMISSED_DATA" } else { "beside the checkout, and UNMISSED_DATA is not set" };
     println!("skipped: no data set '{name}' {place} (see scripts/data/README.md)");
     None
 }
