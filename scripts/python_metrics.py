@@ -270,9 +270,13 @@ Examples
 """'''
 
 
+#: Estimators that need more than propensities of labels: shown pairs or later labels, which `evaluate` takes.
+OF_EVALUATE = {"hajek", "ratio", "doubly-robust"}
+
+
 def offers(metric):
-    """Those that a single number can have; pairs that were shown are for `evaluate`."""
-    return [(name, sentence) for name, sentence in _core.offers(metric) if name != "hajek"]
+    """The estimators of a metric's function."""
+    return [(name, sentence) for name, sentence in _core.offers(metric) if name not in OF_EVALUATE]
 
 
 def values(metric):

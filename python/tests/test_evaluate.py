@@ -156,7 +156,7 @@ def test_every_metric_of_the_registry_has_a_function():
         assert function is _metrics.FUNCTIONS[name] and name.replace("-", "_") in um.__all__
         assert inspect.isfunction(function) and inspect.getsourcefile(inspect.unwrap(function)) == _metrics.__file__
         for estimator, sentence in _core.offers(name):
-            assert estimator == "hajek" or f'``"{estimator}"``: {sentence}' in function.__doc__
+            assert estimator in generator().OF_EVALUATE or f'``"{estimator}"``: {sentence}' in function.__doc__
         for keyword in _core.nature(name)[0]:
             assert keyword in inspect.signature(function).parameters and f"\n{keyword} : " in inspect.getdoc(function)
 
@@ -167,7 +167,7 @@ def test_the_written_functions_are_those_of_the_registry():
 
 
 def test_docstrings_list_what_registries_have():
-    for registry, documented in [("losses", "OneVsRest"), ("models", "propensities"), ("estimators", "estimate_propensity")]:
+    for registry, documented in [("losses", "OneVsRest"), ("models", "propensities"), ("propensity-estimators", "estimate_propensity")]:
         text = getattr(um, documented).__doc__
         for name, summary in _core.registry(registry):
             assert f'``"{name}' in text and summary in text, name

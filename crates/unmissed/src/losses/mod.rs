@@ -20,6 +20,7 @@ mod vector;
 pub(crate) use plugin_logistic::joint_gradients;
 
 use crate::error::Result;
+use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 
 /// All losses.
@@ -71,8 +72,8 @@ pub struct Nature {
     pub corrects: bool,
 }
 
-/// Something to make small. See the module's page.
-pub trait Loss: Named + Sync {
+/// Something to make small. See the module's page. Only this crate implements it.
+pub trait Loss: Named + Sealed + Sync {
     /// What it is like.
     fn nature(&self) -> Nature;
     /// Value, gradient and curvature at logit `z`.

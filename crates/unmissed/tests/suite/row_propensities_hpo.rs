@@ -1,5 +1,6 @@
 //! Row-dependent propensities against the later truth of real data, where the data are at hand.
 
+use crate::common::rng::{Purpose, below, stream};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -10,9 +11,8 @@ use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::metrics::Estimator;
 use unmissed::predict::PredictOptions;
 use unmissed::propensity::estimators::timelapse::timelapse;
-use unmissed::propensity::rows::{Evidence, RowFit};
+use unmissed::propensity::rows::{RowEvidence, RowFit};
 use unmissed::propensity::{Ratio, models};
-use unmissed::rng::{Purpose, below, stream};
 use unmissed::train::Trainer;
 
 const DEPTH: usize = 50;
@@ -68,7 +68,8 @@ fn one_vs_all(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
     let kept: Vec<u32> = stats.occurring().iter().copied().filter(|label| stats.count(*label) >= 10).collect();
     let place = |label: u32| kept.binary_search(&label).ok().map(|place| place as u32);
     let labels = all.filter_map(kept.len() as u64, |_, label, ()| place(label)).unwrap();
-    let model = Trainer::new("logistic").unwrap().fit(&Dataset::new(train.features().cloned(), labels).unwrap()).unwrap();
+    let data = Dataset::new(train.features().cloned(), labels).unwrap();
+    let (model, _) = Trainer::by_loss("logistic").train(&data).unwrap();
     let options = PredictOptions { k: DEPTH, logits: true, ..PredictOptions::default() };
     let scores = model.predict(test.features().unwrap(), &options).unwrap();
     scores.filter_map(all.cols() as u64, |_, place, _| Some(kept[place as usize])).unwrap()
@@ -126,7 +127,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
             let inner = kept(&format!("{name}-{seed}-{folds}-folds"), || out_of_fold(&train, *ranker, *folds, seed));
             let scores = kept(&format!("{name}-{seed}-test"), || ranker(&train, &test));
             let ranked = start.elapsed();
-            let fit = RowFit::new(train.labels(), &train_late, Evidence::Later).unwrap().scores(name, &inner).unwrap();
+            let fit = RowFit::new(train.labels(), &train_late, RowEvidence::Later).unwrap().scores(name, &inner).unwrap();
             let model = fit.replicates(refits, seed).run().unwrap();
             let evaluation = |truth: &Labels<'_>| -> Vec<Found> {
                 let evaluation =
@@ -143,7 +144,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
                     let key = match (&row.1, row.2) {
                         (None, Estimator::Observed) => "observed",
                         (Some(p), Estimator::Unbiased) if p == "rows" => "rows",
-                        (Some(p), Estimator::Unbiased) if p.starts_with("ratio") => "ratio",
+                        (Some(_), Estimator::Ratio) => "ratio",
                         (Some(_), Estimator::Unbiased) => "labels",
                         _ => continue,
                     };

@@ -2,6 +2,12 @@
 
 pub mod evaluation;
 mod real_data;
+/// What the library draws its numbers from. It is no part of its public surface, so the tests have a copy of their own.
+#[allow(dead_code)]
+#[path = "../../../src/rng.rs"]
+pub mod rng;
+#[path = "../../../src/sigmoid.rs"]
+pub mod sigmoid;
 
 pub use real_data::{data, golden};
 use unmissed::data::formats::{Content, ReadOptions, read};
