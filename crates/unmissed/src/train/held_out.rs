@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 struct Round {
     /// The sum of losses of each block of labels, by its first label.
     losses: Vec<(u32, f64)>,
-    /// `depth` pairs of (logit, label) a row, the best first.
+    /// `depth` pairs of (logit, label) per row, the best first.
     tops: Vec<(f32, u32)>,
 }
 
@@ -59,31 +59,23 @@ impl HeldOut {
     ) -> Result<()> {
         let mut logits = Lines::<W>::zeros(self.batches.rows());
         let mut rest = logits.get_mut();
-        let (mut gradients, mut curvatures) =
-            (Lines::<W>::zeros(self.batches.largest()), Lines::<W>::zeros(self.batches.largest()));
         let (mut sums, mut correction) = ([0.0; W], 0.0);
         for batch in self.batches.iter() {
             let lines;
             (lines, rest) = rest.split_at_mut(batch.rows());
             lines.fill(*bias);
             add_products(batch, weights, lines);
-            let numbers = batch.rows() * W;
-            self.loss.terms(
-                lines.as_flattened(),
-                &part.propensities,
-                &mut gradients.get_mut().as_flattened_mut()[..numbers],
-                &mut curvatures.get_mut().as_flattened_mut()[..numbers],
-                &mut sums,
-            );
-            for (place, lane) in part.positives(batch) {
-                let logit = lines[place][lane];
-                let more = part.observed(lane, logit).value - part.unobserved(lane, logit).value;
-                correction += f64::from(part.weights[lane]) * more;
+            self.loss.values(lines.as_flattened(), &part.propensities, &mut sums);
+            for (place, column) in part.positives(batch) {
+                let logit = lines[place][column];
+                let more = part.observed(column, logit).value - part.unobserved(column, logit).value;
+                correction += f64::from(part.weights[column]) * more;
             }
         }
-        let sum = (0..part.width).map(|lane| f64::from(part.weights[lane]) * sums[lane]).sum::<f64>() + correction;
+        let sum = (0..part.width).map(|column| f64::from(part.weights[column]) * sums[column]).sum::<f64>() + correction;
         if !sum.is_finite() {
-            return Err(Error::value("training ran away: the loss is not finite").hint("use a smaller rate, more decay or --clip"));
+            return Err(Error::value("training diverged: the loss is not finite")
+                .hint("use a smaller learning rate, a larger decay, or clip inverse propensities"));
         }
         let mut round = self.round(round);
         round.losses.push((part.first, sum));
@@ -113,8 +105,8 @@ impl HeldOut {
 /// Puts those of a row's new logits that belong there among its best; ties go to the smaller label.
 fn keep_best(logits: &[f32], first: u32, tops: &mut [(f32, u32)]) {
     let Some(&(mut worst)) = tops.last() else { return };
-    for (lane, &logit) in logits.iter().enumerate() {
-        let label = first + lane as u32;
+    for (column, &logit) in logits.iter().enumerate() {
+        let label = first + column as u32;
         let better = |than: (f32, u32)| logit > than.0 || (logit == than.0 && label < than.1);
         if logit < worst.0 || !better(worst) {
             continue;
