@@ -75,7 +75,7 @@ fn one_vs_all(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
     scores.filter_map(all.cols() as u64, |_, place, _| Some(kept[place as usize])).unwrap()
 }
 
-/// What training gives is kept, so that an interrupted run goes on; remove the folder `tmp/hpo-predictions` of the target folder to
+/// What training gives is kept, so that an interrupted run can be resumed; remove the folder `tmp/hpo-predictions` of the target folder to
 /// train anew.
 fn kept(name: &str, make: impl FnOnce() -> Csr<'static, f32>) -> Csr<'static, f32> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hpo-predictions");

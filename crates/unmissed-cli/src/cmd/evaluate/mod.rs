@@ -1,4 +1,4 @@
-//! `unmissed evaluate` and `unmissed merge`: how good predictions are, from labels with holes.
+//! `unmissed evaluate` and `unmissed merge`: how good predictions are, from incomplete labels.
 
 pub(super) mod inputs;
 pub(super) mod present;
