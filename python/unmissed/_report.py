@@ -6,10 +6,13 @@ import dataclasses
 import html
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import Path
+from ._checks import file
+
+if TYPE_CHECKING:
+    from .types import Path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,7 +190,7 @@ class Report:
         """
         page = _PAGE.format(title=html.escape(title), body=self._repr_html_())
         if path is not None:
-            _core.write_text(path, page)
+            _core.write_text(file(path), page)
         return page
 
 

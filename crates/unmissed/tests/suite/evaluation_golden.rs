@@ -1,4 +1,4 @@
-//! Values of an independent oracle and of other libraries, from the shared golden cases.
+//! Values of an independent oracle and of other libraries, from the golden cases.
 
 use std::path::Path;
 use unmissed::data::formats::{ReadOptions, read_dataset, read_scores};
@@ -17,7 +17,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let Some(golden) = crate::common::shared("golden") else { return Vec::new() };
+    let Some(golden) = crate::common::golden() else { return Vec::new() };
     ["case1", "case2"].map(|name| read(&golden.join(name))).into()
 }
 

@@ -111,11 +111,7 @@ struct Errors {
 }
 
 fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Option<HashMap<&'static str, Errors>> {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/hpo-timelapse"));
-    if !folder.is_dir() {
-        println!("skipped: no data in {}", folder.display());
-        return None;
-    }
+    let folder = crate::common::data("hpo-timelapse")?;
     let read = |name: &str| read_dataset(folder.join(name), &ReadOptions::default()).unwrap();
     let early = merge(&[&read("train_early.txt"), &read("test_early.txt")]).unwrap();
     let late = merge(&[&read("train_late.txt"), &read("test_late.txt")]).unwrap();
