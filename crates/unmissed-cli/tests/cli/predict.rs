@@ -98,7 +98,7 @@ fn bad_input_is_explained_and_nothing_is_written() {
         ("model.safetensors test.txt --threshold 2", "the threshold is out of range"),
         ("model.safetensors test.txt --propensity jpw", "did you mean 'jpv'?"),
         ("empty.safetensors test.txt --propensity jpv", "give the training labels"),
-        ("empty.safetensors test.txt --weights log", "pass the training labels with --train"),
+        ("empty.safetensors test.txt --weights log", "pass the training labels: --train"),
         ("empty.safetensors test.txt --propensity jpv --train train.txt", "expected 0, found 12"),
     ] {
         let message = dir.run(&format!("predict {arguments} -o out.txt")).refused();

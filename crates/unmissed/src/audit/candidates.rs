@@ -71,7 +71,7 @@ impl Candidates {
         let Some(known) = &checked.known else { return Ok(candidates) };
         let Some((labels, stats)) = train else {
             return Err(Error::value("evidence about missing labels needs the training labels that it is compared with")
-                .hint("pass the training labels"));
+                .hint("pass the training labels: --train on the command line, train= in Python"));
         };
         let options = FitOptions { seed: checked.request.seed, ..FitOptions::default() };
         let level = checked.request.level.get();

@@ -61,7 +61,13 @@ fn example(check: &Check, start: &str, cases: Vec<(f64, String)>) -> Option<Find
 }
 
 fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
-    let mut cases: BTreeMap<(Source, usize), (String, Vec<(f64, String)>)> = BTreeMap::new();
+    /// How a finding starts, and its cases with how bad each is.
+    #[derive(Default)]
+    struct Cases {
+        start: String,
+        cases: Vec<(f64, String)>,
+    }
+    let mut of_models: BTreeMap<(Source, usize), Cases> = BTreeMap::new();
     for key in finish.keys() {
         let is_sum = finish.term(key).is_some_and(|(_, term)| matches!(term.kind, Kind::Sum { .. }));
         if key.estimator != Estimator::Unbiased || key.group != 0 || !is_sum {
@@ -83,12 +89,13 @@ fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
                     finish.settings.ks()[key.ki],
                     finish.settings.rows
                 );
-                let start = || format!("with {}, unbiased ", finish.origin(key).unwrap_or_default());
-                cases.entry((key.source, model)).or_insert_with(|| (start(), Vec::new())).1.push((-effective, text));
+                let of_model = of_models.entry((key.source, model)).or_default();
+                of_model.start = format!("with {}, unbiased ", finish.origin(key).unwrap_or_default());
+                of_model.cases.push((-effective, text));
             }
         }
     }
-    cases.into_values().filter_map(|(start, cases)| example(&U003, &start, cases)).collect()
+    of_models.into_values().filter_map(|Cases { start, cases }| example(&U003, &start, cases)).collect()
 }
 
 /// Signs of a difference by propensity model: one finding for each pair of models.

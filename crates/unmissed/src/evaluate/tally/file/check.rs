@@ -96,7 +96,8 @@ fn check_settings(settings: &Settings) -> Result<()> {
     }
     for chosen in &settings.metrics {
         let has_beta = matches!(chosen.metric()?.shape(), Shape::Label(term) if term.has_beta());
-        if !(chosen.beta > 0.0) || (!has_beta && chosen.beta != 1.0) {
+        let in_range = chosen.beta > 0.0 && (has_beta || chosen.beta == 1.0);
+        if !in_range {
             return Err(broken("its metrics"));
         }
     }
