@@ -28,7 +28,8 @@ impl WeightsSpec {
         match self {
             WeightsSpec::Scheme(spec) => {
                 let stats = stats.ok_or_else(|| {
-                    Error::value(format!("the weights '{spec}' follow from training counts")).hint("pass the training labels: --train on the command line, train= in Python")
+                    Error::value(format!("the weights '{spec}' follow from training counts"))
+                        .hint("pass the training labels: --train on the command line, train= in Python")
                 })?;
                 schemes::from_spec(&spec.to_string(), stats, propensities)
             }

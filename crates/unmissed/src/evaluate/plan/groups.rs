@@ -119,7 +119,8 @@ impl Groups {
     pub fn from_spec(spec: &GroupsSpec, stats: Option<&LabelStats>, labels: u64) -> Result<Groups> {
         let counted = || {
             stats.ok_or_else(|| {
-                Error::value(format!("the groups '{spec}' follow from training counts")).hint("pass the training labels: --train on the command line, train= in Python")
+                Error::value(format!("the groups '{spec}' follow from training counts"))
+                    .hint("pass the training labels: --train on the command line, train= in Python")
             })
         };
         match spec {
