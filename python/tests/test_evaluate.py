@@ -74,9 +74,9 @@ def test_options_reach_the_library(small):
     assert wide.high - wide.low > narrow.high - narrow.low
     clipped = um.evaluate(truth, scores, train=train, propensity="jpv", clip=1.5, metrics=["precision"], estimators=["clipped"], k=1)
     assert clipped.rows[0].bias is not None
-    controlled = um.evaluate(truth, scores, rate="5/25", k=1, metrics=["precision:unbiased"])
-    assert controlled.rows[0].value == pytest.approx(5 * um.precision(truth, scores, k=1))
-    assert controlled.rows[0].value == um.evaluate(truth, scores, rate=(5, 25), k=1, metrics=["precision:unbiased"]).rows[0].value
+    controlled = um.evaluate(truth, scores, rate="20/25", k=1, metrics=["precision:unbiased"])
+    assert controlled.rows[0].value == pytest.approx(1.25 * um.precision(truth, scores, k=1))
+    assert controlled.rows[0].value == um.evaluate(truth, scores, rate=(20, 25), k=1, metrics=["precision:unbiased"]).rows[0].value
     shown = um.evaluate(truth, scores, rate=0.2, shown=np.ones((60, 25)), k=1, metrics=["precision:hajek"])
     assert shown.rows[0].estimator == "hajek"
     weighted = um.evaluate(truth, scores, weights=np.full(25, 2.0), metrics=["weighted-precision:observed"], k=3)

@@ -1,5 +1,6 @@
 //! The library as its users meet it: one binary, a file of tests for each concern.
 
+#![allow(clippy::duplicate_mod, reason = "an example that is compiled here finds its data as the tests do")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod archives;

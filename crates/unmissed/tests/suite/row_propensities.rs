@@ -244,7 +244,7 @@ fn row_dependent_estimates_have_groups_and_comparisons() {
     let (train, test) = (world(41, 900), world(42, 500));
     // Another model: the same scores, half of them upside down.
     let other = |world: &World| {
-        let turned = |label: u32, score: f32| if label % 2 == 0 { -score } else { score };
+        let turned = |label: u32, score: f32| if label.is_multiple_of(2) { -score } else { score };
         let row = |row: usize| {
             let (ids, values) = world.scores.row(row);
             ids.iter().zip(values).map(|(id, score)| (*id, turned(*id, *score))).collect::<Vec<_>>()
