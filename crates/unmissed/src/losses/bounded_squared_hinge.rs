@@ -32,7 +32,10 @@ impl Named for BoundedSquaredHinge {
 
 impl Loss for BoundedSquaredHinge {
     fn nature(&self) -> Nature {
-        Nature { convex: true, bounded: true, corrects: true }
+        Nature { convex: true, bounded: true, corrects: true, newton: true }
+    }
+    fn weight(&self, p: f64) -> f64 {
+        2.0 / p - 1.0
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         if observed { squared_hinge::relevant(z).times(2.0 / p - 1.0) } else { squared_hinge::irrelevant(z) }

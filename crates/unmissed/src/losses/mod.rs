@@ -69,18 +69,27 @@ pub struct Nature {
     pub bounded: bool,
     /// Whether it makes use of propensities.
     pub corrects: bool,
+    /// Whether Newton's method may take it: [`Loss::terms`] has curvatures that are never negative, and there is an optimum.
+    pub newton: bool,
 }
 
 /// Something to make small. See the module's page.
 pub trait Loss: Named + Sync {
     /// What it is like.
     fn nature(&self) -> Nature;
+    /// What an observed pair weighs against one of the plain loss. The noise of the gradient of a label grows with it, and so does
+    /// the decay that the label needs: training takes decay times this weight.
+    fn weight(&self, _p: f64) -> f64 {
+        1.0
+    }
     /// Value, gradient and curvature at logit `z`.
     fn at(&self, z: f64, observed: bool, p: f64) -> Point;
-    /// Replaces logits of unobserved pairs by gradients. `p` has a number for each of a block's labels, `logits` those of one
-    /// row after the other.
+    /// Replaces logits of unobserved pairs by gradients. `logits` has those of a block's labels, one row after the other; `p` has a
+    /// number for each label of the block, or for each pair.
     fn gradients(&self, logits: &mut [f32], p: &[f32]);
-    /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels.
+    /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels, of which there are as many
+    /// as the block has. Curvatures are for the steps of Newton's method: second derivatives where the loss is convex, and else what
+    /// its page says, never below them.
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]);
 }
 

@@ -3,8 +3,11 @@
 //! `-y ln(p s) - (1 - y) ln(1 - p s)`, s the sigmoid of z: a label is observed when it is relevant (s) and did not go missing
 //! (p). The likelihood of the data, so not below 0, but not convex. With p learned as well it is joint learning.
 //!
+//! Newton's method takes the Fisher information of an unobserved pair, `p s (1 - s)^2 / (1 - p s)`, for its curvature: never
+//! negative, and never below the second derivative. Observed pairs have `s (1 - s)`.
+//!
 //! # Assumes
-//! Label-wise propensities. `p = 1` gives `logistic`.
+//! Propensities that depend on the label, or on row and label. `p = 1` gives `logistic`.
 //!
 //! # Reference
 //! Schultheis et al., KDD 2022 (PEJL; its text swaps the names of p f and f). With p = 1/2 at z = 0: -ln(1/4) with slope -1/2
@@ -17,7 +20,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, replace, sigmoid, softplus};
+use super::vector::{collect, minus_ln, replace, sigmoids};
 use super::{Loss, Nature, Point, logistic};
 use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
@@ -36,7 +39,7 @@ impl Named for PluginLogistic {
 
 impl Loss for PluginLogistic {
     fn nature(&self) -> Nature {
-        Nature { convex: false, bounded: true, corrects: true }
+        Nature { convex: false, bounded: true, corrects: true, newton: true }
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         if observed {
@@ -51,17 +54,16 @@ impl Loss for PluginLogistic {
     }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         replace(logits, p, |z, p| {
-            let (s, t) = (sigmoid(z), sigmoid(-z));
+            let (s, t) = sigmoids(z);
             p * s * t / (t + (1.0 - p) * s)
         });
     }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         collect(logits, p, gradients, curvatures, values, |z, p| {
-            let (s, t) = (sigmoid(z), sigmoid(-z));
-            let gradient = p * s * t / (t + (1.0 - p) * s);
-            // -ln(t + (1 - p) s) = ln(1 + e^z) - ln(1 + (1 - p) e^z); the last is a softplus with a shifted argument.
-            let shifted = if p < 1.0 { softplus(z + (1.0 - p).ln()) } else { 0.0 };
-            (softplus(z) - shifted, gradient, gradient * (t - s + gradient))
+            let (s, t) = sigmoids(z);
+            let rest = t + (1.0 - p) * s;
+            let gradient = p * s * t / rest;
+            (minus_ln(rest, p * s), gradient, gradient * t)
         });
     }
 }
@@ -73,7 +75,7 @@ impl Loss for PluginLogistic {
 pub(crate) fn joint_gradients<const W: usize>(logits: &mut [[f32; W]], p: &[f32; W], sums: &mut [f32; W]) {
     for line in logits {
         for lane in 0..W {
-            let (s, t, p) = (sigmoid(line[lane]), sigmoid(-line[lane]), p[lane]);
+            let ((s, t), p) = (sigmoids(line[lane]), p[lane]);
             let slope = p * s / (t + (1.0 - p) * s);
             line[lane] = slope * t;
             sums[lane] += slope * (1.0 - p);

@@ -33,7 +33,7 @@ impl Named for SquaredHinge {
 
 impl Loss for SquaredHinge {
     fn nature(&self) -> Nature {
-        Nature { convex: true, bounded: true, corrects: false }
+        Nature { convex: true, bounded: true, corrects: false, newton: true }
     }
     fn at(&self, z: f64, observed: bool, _p: f64) -> Point {
         if observed { relevant(z) } else { irrelevant(z) }

@@ -33,7 +33,10 @@ impl Named for UnbiasedLogistic {
 
 impl Loss for UnbiasedLogistic {
     fn nature(&self) -> Nature {
-        Nature { convex: true, bounded: false, corrects: true }
+        Nature { convex: true, bounded: false, corrects: true, newton: true }
+    }
+    fn weight(&self, p: f64) -> f64 {
+        1.0 / p
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         logistic::at(z, if observed { 1.0 / p } else { 0.0 })

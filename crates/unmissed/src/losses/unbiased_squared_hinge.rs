@@ -34,7 +34,10 @@ impl Named for UnbiasedSquaredHinge {
 
 impl Loss for UnbiasedSquaredHinge {
     fn nature(&self) -> Nature {
-        Nature { convex: false, bounded: false, corrects: true }
+        Nature { convex: false, bounded: false, corrects: true, newton: false }
+    }
+    fn weight(&self, p: f64) -> f64 {
+        1.0 / p
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         let y = if observed { 1.0 / p } else { 0.0 };

@@ -1,6 +1,8 @@
-//! Newton's method with conjugate gradients, for a block of labels and a convex loss: to the optimum.
+//! Newton's method with conjugate gradients, for a block of labels: to the optimum.
 //!
-//! Makes `1/n sum_i loss(z_i) + decay/2 |w|^2` small for each label, the bias apart from decay. Each step solves `H s = -g` by
+//! Makes `1/n sum_i loss(z_i) + decay/2 |w|^2` small for each label, the bias apart from decay. The decay of a label is that of the
+//! training times [`Loss::weight`](crate::losses::Loss::weight). Losses that are not convex are taken with curvatures that are
+//! never negative, so that every step goes downhill; what is found is then a local optimum. Each step solves `H s = -g` by
 //! conjugate gradients until the residual is a tenth of the gradient, then halves the step until the objective falls by
 //! enough. All labels of a block go through the same passes over the data, each with step lengths of its own; a label whose
 //! gradient has shrunk to `tolerance` times the gradient of the start waits for the others.
@@ -74,7 +76,7 @@ struct Terms<const W: usize> {
 struct Solver<'a, const W: usize> {
     problem: &'a Problem<'a>,
     part: Part<'a, W>,
-    decay: f64,
+    decay: Line<W>,
 }
 
 impl<const W: usize> Solver<'_, W> {
@@ -123,8 +125,7 @@ impl<const W: usize> Solver<'_, W> {
 
     /// The sum of rows times their factors, plus decay times the weights.
     fn gather(&self, factors: &Lines<W>, weights: &Vector<W>, out: &mut Vector<W>) {
-        let decay = [self.decay as f32; W];
-        scaled_sum(out.lines.get_mut(), &[0.0; W], &decay, weights.lines.get());
+        scaled_sum(out.lines.get_mut(), &[0.0; W], &self.decay, weights.lines.get());
         let mut start = 0;
         let mut bias = [0.0f64; W];
         for batch in self.problem.batches.iter() {
@@ -180,7 +181,9 @@ struct Work<const W: usize> {
 /// Trains the labels from `first` on.
 pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decay: f64) -> Result<Finished> {
     let (features, rows) = (problem.batches.features(), problem.batches.rows());
-    let solver = Solver { problem, part: problem.part::<W>(first), decay };
+    let part = problem.part::<W>(first);
+    let decay = part.exact_propensities().map(|p| (decay * problem.loss.weight(p)) as f32);
+    let solver = Solver { problem, part, decay };
     let mut weights = Vector::<W>::zeros(features);
     weights.bias = solver.part.bias;
     let mut gradient = Vector::zeros(features);
@@ -252,7 +255,7 @@ fn search_line<const W: usize>(
         let mut settled = true;
         for lane in 0..W {
             let length = f64::from(lengths[lane]);
-            let decay = solver.decay * (length * across[lane] + 0.5 * length * length * squared[lane]);
+            let decay = f64::from(solver.decay[lane]) * (length * across[lane] + 0.5 * length * length * squared[lane]);
             let change = terms.values[lane] - before[lane] + decay;
             if length > 0.0 && change > ENOUGH * length * slope[lane] + ROUNDING * before[lane].abs() {
                 lengths[lane] = if halving + 1 < HALVINGS { lengths[lane] / 2.0 } else { 0.0 };

@@ -33,13 +33,12 @@ impl Solver {
     }
 
     /// The decay to take unless there is a reason. For Newton's method 3e-5 times the mean squared norm of rows, so that the size
-    /// of features does not matter, times the factor by which inverse propensities reduce the number of positives that count:
-    /// the less the data say, the less weights may follow them. For Adam 0: an early end does for it what decay does for an
-    /// optimum.
-    pub fn usual_decay(self, squared_norm: f64, fewer: f64) -> f64 {
+    /// of features does not matter; labels whose observed pairs weigh more get more of it ([`Loss::weight`]). For Adam 0: an early
+    /// end does for it what decay does for an optimum.
+    pub fn usual_decay(self, squared_norm: f64) -> f64 {
         match self {
-            Solver::Newton(_) if squared_norm > 0.0 => DECAY * squared_norm * fewer,
-            Solver::Newton(_) => DECAY * fewer,
+            Solver::Newton(_) if squared_norm > 0.0 => DECAY * squared_norm,
+            Solver::Newton(_) => DECAY,
             Solver::Adam(_) | Solver::Joint(_) => 0.0,
         }
     }
@@ -194,8 +193,7 @@ impl<'a> Trainer<'a> {
             Some(decay) => decay,
             None => {
                 let norm = if normalize == Normalize::L2 { 1.0 } else { squared_norm(features) };
-                let size = self.effective_sample_size(data.labels())?.filter(|size| size.effective > 0.0);
-                self.solver.usual_decay(norm, size.map_or(1.0, |size| size.positives / size.effective))
+                self.solver.usual_decay(norm)
             }
         };
         Ok(Settled { trainer: Trainer { normalize: Some(normalize), decay: Some(decay), ..*self }, normalize, decay })
@@ -260,8 +258,8 @@ impl<'a> Trainer<'a> {
                 .found(format!("'{}'", self.loss.name())));
         }
         if matches!(self.solver, Solver::Newton(_)) {
-            if !nature.convex {
-                return Err(Error::value(format!("Newton's method cannot train by '{}', which is not convex", self.loss.name()))
+            if !nature.newton {
+                return Err(Error::value(format!("Newton's method cannot train by '{}', which has no optimum", self.loss.name()))
                     .hint("use Adam"));
             }
             if self.decay == Some(0.0) {

@@ -9,6 +9,7 @@
 //! the number of threads.
 
 mod balls;
+mod ratings;
 mod survey;
 
 use super::Dataset;
@@ -18,7 +19,7 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 /// All generators.
-pub static GENERATORS: &[&dyn Generator] = &[&balls::Balls, &survey::Survey];
+pub static GENERATORS: &[&dyn Generator] = &[&balls::Balls, &survey::Survey, &ratings::Ratings];
 
 /// A way to make data.
 pub trait Generator: Named + Sync {

@@ -37,7 +37,7 @@
 //! The design follows the Yahoo R3 survey (1 000 songs, 10 random ones for each controlled user) at a similar size:
 //! Marlin, Zemel: *Collaborative prediction and ranking with non-random missing data*, RecSys 2009.
 
-mod world;
+pub(super) mod world;
 
 use super::{Generated, Generator, Parameter, Settings, Table, row_number};
 use crate::data::{Dataset, Labels, mask_shard};

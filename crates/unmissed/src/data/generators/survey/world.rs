@@ -105,7 +105,7 @@ impl World {
 }
 
 /// The zero of a rising function, by halving [low, high] until it cannot be halved.
-fn zero(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+pub(in super::super) fn zero(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     loop {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -116,7 +116,7 @@ fn zero(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Priors by rank, with the wanted sum.
-fn priors(items: usize, relevant: f64, tail: f64) -> Vec<f64> {
+pub(in super::super) fn priors(items: usize, relevant: f64, tail: f64) -> Vec<f64> {
     let prior = |rank: usize, log_c: f64| sigmoid(log_c - tail * (rank as f64).ln());
     let sum = |log_c: f64| (1..=items).map(|rank| prior(rank, log_c)).sum::<f64>();
     // With a steep tail the wanted sum takes a constant that lifts many ranks close to 1.
@@ -125,17 +125,22 @@ fn priors(items: usize, relevant: f64, tail: f64) -> Vec<f64> {
     (1..=items).map(|rank| prior(rank, log_c)).collect()
 }
 
-/// The bias at which `E s(bias + strength x)` over a standard normal x is the prior. The trapezoid rule is as good as exact
-/// for a smooth function that vanishes at both ends.
-fn bias(prior: f64, strength: f64) -> f64 {
-    let nodes: Vec<(f64, f64)> = (-80..=80).map(|i| f64::from(i) * 0.1).map(|x| (x, (-0.5 * x * x).exp())).collect();
-    let total: f64 = nodes.iter().map(|(_, weight)| weight).sum();
+/// The mean of a function over a standard normal x. The trapezoid rule is as good as exact for a smooth function that vanishes at
+/// both ends.
+pub(in super::super) fn normal_mean(f: impl Fn(f64) -> f64) -> f64 {
+    let nodes = || (-80..=80).map(|i| f64::from(i) * 0.1).map(|x| (x, (-0.5 * x * x).exp()));
+    let total: f64 = nodes().map(|(_, weight)| weight).sum();
+    nodes().map(|(x, weight)| weight * f(x)).sum::<f64>() / total
+}
+
+/// The bias at which `E s(bias + strength x)` over a standard normal x is the prior.
+pub(in super::super) fn bias(prior: f64, strength: f64) -> f64 {
     let reach = 700.0 + 8.0 * strength;
-    zero(-reach, reach, |bias| nodes.iter().map(|(x, weight)| weight * sigmoid(bias + strength * x)).sum::<f64>() / total - prior)
+    zero(-reach, reach, |bias| normal_mean(|x| sigmoid(bias + strength * x)) - prior)
 }
 
 /// `count` of the items, uniformly without replacement (Floyd's algorithm), ascending.
-pub(super) fn draw(seed: u64, row: u64, count: usize, items: usize) -> BTreeSet<u32> {
+pub(in super::super) fn draw(seed: u64, row: u64, count: usize, items: usize) -> BTreeSet<u32> {
     let mut rng = stream(seed, Purpose::Shown, row);
     let mut drawn = BTreeSet::new();
     for last in (items - count) as u32..items as u32 {
