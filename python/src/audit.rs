@@ -8,10 +8,10 @@ use crate::propensities::Given;
 use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
+use unmissed::audit::Audit;
 use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::propensity::estimators::Rates;
-use unmissed::propensity::models::{self, Parsed};
-use unmissed::report::audit::Audit;
+use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::page;
 
 /// What there is.
@@ -54,7 +54,8 @@ pub(crate) fn audit(
         .collect::<PyResult<Vec<_>>>()?;
     let (train, controlled) = (slices(&request.train)?, slices(&request.controlled)?);
     let (later, truth) = (slices(&request.later)?, slices(&request.truth)?);
-    let parsed = request.models.as_ref().map(|texts| texts.iter().map(|text| models::parse(text)).collect::<Result<Vec<Parsed>>>());
+    let parsed =
+        request.models.as_ref().map(|texts| texts.iter().map(|text| text.parse()).collect::<Result<Vec<PropensitySpec>>>());
     let parsed = parsed.transpose().map_err(exception)?;
     let known = request.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
     let rate = request.rate.as_ref().map(Shown::rate).transpose()?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unmissed::propensity::estimators::Direct;
 use unmissed::propensity::fit::Fit;
-use unmissed::propensity::{Bound as Bounding, Interval, Propensities, Source};
+use unmissed::propensity::{Bound as Bounding, Interval, Origin, Propensities, Source};
 use unmissed::{Error, Result};
 
 /// The arrays of one object.
@@ -14,6 +14,8 @@ use unmissed::{Error, Result};
 #[pyo3(from_item_all)]
 pub(crate) struct Given<'py> {
     origin: String,
+    /// The structured origin of what the native part made, as JSON.
+    provenance: Option<String>,
     values: PyReadonlyArray1<'py, f64>,
     bound: String,
     sources: Option<PyReadonlyArray1<'py, u8>>,
@@ -37,6 +39,14 @@ impl Given<'_> {
         Ok(self.checked(values, sources, low.zip(high), variances))
     }
 
+    /// What the native part said about its own values, unless the user gave them another name since.
+    fn origin(&self) -> Result<Origin> {
+        let Some(json) = &self.provenance else { return Ok(self.origin.as_str().into()) };
+        let origin: Origin = serde_json::from_str(json)
+            .map_err(|cause| Error::value(format!("cannot read where the propensities came from ({cause})")))?;
+        Ok(if origin.to_string() == self.origin { origin } else { self.origin.as_str().into() })
+    }
+
     fn checked(
         &self,
         values: Vec<f64>,
@@ -46,7 +56,7 @@ impl Given<'_> {
     ) -> Result<Propensities> {
         let bound = BOUNDS.iter().find(|(name, _)| *name == self.bound);
         let bound = bound.ok_or_else(|| unmissed::spec::unknown("bound", &self.bound, &BOUNDS.map(|(name, _)| name)))?.1;
-        let mut made = Propensities::new(self.origin.clone(), values)?.with_bound(bound);
+        let mut made = Propensities::new(self.origin()?, values)?.with_bound(bound);
         if let Some(codes) = sources {
             let named = |code: &u8| SOURCES.get(usize::from(*code)).copied();
             let sources = codes.iter().map(named).collect::<Option<Vec<Source>>>();
@@ -70,7 +80,8 @@ pub(crate) fn arrays<'py>(py: Python<'py>, made: &Propensities) -> PyResult<Boun
     let code = |source: &Source| SOURCES.iter().position(|known| known == source).unwrap_or_default() as u8;
     let interval = |label| made.interval(label);
     let dict = PyDict::new(py);
-    dict.set_item("origin", made.origin())?;
+    dict.set_item("origin", made.origin().to_string())?;
+    dict.set_item("provenance", json(made.origin())?)?;
     dict.set_item("bound", BOUNDS.iter().find(|(_, bound)| *bound == made.bound()).map(|(name, _)| *name))?;
     dict.set_item("values", made.values().to_vec().into_pyarray(py))?;
     dict.set_item("sources", made.sources().iter().map(code).collect::<Vec<u8>>().into_pyarray(py))?;

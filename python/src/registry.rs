@@ -7,7 +7,7 @@ use unmissed::data::generators::GENERATORS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::{self, METRICS, Shape};
 use unmissed::propensity::estimators::ESTIMATORS;
-use unmissed::propensity::models::MODELS;
+use unmissed::propensity::models::PROPENSITY_MODELS;
 use unmissed::spec::{self, Named};
 
 fn entries<T: Named + ?Sized>(entries: &[&'static T]) -> Vec<(&'static str, &'static str)> {
@@ -20,7 +20,7 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
     Ok(match name {
         "formats" => entries(FORMATS),
         "generators" => entries(GENERATORS),
-        "models" => entries(MODELS),
+        "models" => entries(PROPENSITY_MODELS),
         "estimators" => entries(ESTIMATORS),
         "metrics" => entries(METRICS),
         "losses" => entries(LOSSES),
@@ -54,7 +54,7 @@ pub(crate) fn nature(metric: &str) -> PyResult<(Vec<&'static str>, bool)> {
 /// How the spec string of each propensity model is written.
 #[pyfunction]
 pub(crate) fn syntaxes() -> Vec<(&'static str, &'static str)> {
-    MODELS.iter().map(|model| (model.name(), model.syntax())).collect()
+    PROPENSITY_MODELS.iter().map(|model| (model.name(), model.syntax())).collect()
 }
 
 /// Name, default and help of the parameters of a generator.

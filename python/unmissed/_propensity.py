@@ -48,6 +48,8 @@ class Propensities:
         The fitted curve: ``spec``, ``mse``, ``standard_errors``, ``degenerate``, ``kappa`` and more.
     notes : list of str
         What everybody who uses the values should know.
+    provenance : str or None
+        Where the values came from, as the JSON that the library wrote; ``None`` for values of your own.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Propensities:
     notes: Sequence[str] = ()
     counts: Array | None = None
     fit: dict[str, Any] | None = None
+    provenance: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", array(self.values, "propensity"))
@@ -147,6 +150,7 @@ class Propensities:
         """What the native part takes."""
         return {
             "origin": self.origin,
+            "provenance": self.provenance,
             "values": self.values,
             "bound": self.bound,
             "sources": self.source_codes,

@@ -3,6 +3,7 @@
 //! The registries look names up through [`find`], so an unknown name is answered with the near ones everywhere alike.
 
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// An entry of a registry: something with a name that users type and a line that tells them what it is.
@@ -26,24 +27,44 @@ pub trait Named {
 /// assert_eq!(spec.to_string(), "jpv:a=0.5,b=0.4");
 /// # Ok::<(), unmissed::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Spec {
     name: String,
     words: Vec<String>,
     pairs: Vec<(String, String)>,
-    arguments: Option<String>,
 }
 
 impl Spec {
+    /// The spec of an entry and what stands after its colon.
+    pub fn new(name: &str, arguments: Option<&str>) -> Result<Spec> {
+        let broken = |what: &str| {
+            let text = arguments.map_or_else(|| name.to_owned(), |arguments| format!("{name}:{arguments}"));
+            Err(Error::value(format!("cannot read the spec '{text}'"))
+                .expected("'name', 'name:word' or 'name:key=value,key=value'")
+                .found(what))
+        };
+        if name.is_empty() {
+            return broken("no name");
+        }
+        let mut spec = Spec { name: name.to_owned(), words: Vec::new(), pairs: Vec::new() };
+        for argument in arguments.into_iter().flat_map(|a| a.split(',')) {
+            match argument.split_once('=') {
+                Some(("", _)) => return broken("a value without a key"),
+                Some((key, _)) if spec.get(key).is_some() => {
+                    return broken(&format!("'{key}' twice"));
+                }
+                Some((key, value)) => spec.pairs.push((key.to_owned(), value.to_owned())),
+                None if argument.is_empty() => return broken("an empty argument"),
+                None => spec.words.push(argument.to_owned()),
+            }
+        }
+        Ok(spec)
+    }
+
     /// The part before the colon.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Everything after the colon, as written: for entries whose one argument is a file name, commas and all.
-    pub fn arguments(&self) -> Option<&str> {
-        self.arguments.as_deref()
     }
 
     /// The arguments without `=`: presets and file names, in order.
@@ -96,10 +117,19 @@ impl fmt::Display for Spec {
     }
 }
 
+impl std::str::FromStr for Spec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, arguments) = split(text);
+        Spec::new(name, arguments)
+    }
+}
+
 impl TryFrom<String> for Spec {
     type Error = Error;
 
-    fn try_from(text: String) -> Result<Spec> {
+    fn try_from(text: String) -> Result<Self> {
         text.parse()
     }
 }
@@ -110,34 +140,9 @@ impl From<Spec> for String {
     }
 }
 
-impl std::str::FromStr for Spec {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let broken = |what: &str| {
-            Err(Error::value(format!("cannot read the spec '{text}'"))
-                .expected("'name', 'name:word' or 'name:key=value,key=value'")
-                .found(what))
-        };
-        let (name, arguments) = text.split_once(':').map_or((text, None), |(n, a)| (n, Some(a)));
-        if name.is_empty() {
-            return broken("no name");
-        }
-        let mut spec =
-            Spec { name: name.to_owned(), words: Vec::new(), pairs: Vec::new(), arguments: arguments.map(str::to_owned) };
-        for argument in arguments.into_iter().flat_map(|a| a.split(',')) {
-            match argument.split_once('=') {
-                Some(("", _)) => return broken("a value without a key"),
-                Some((key, _)) if spec.get(key).is_some() => {
-                    return broken(&format!("'{key}' twice"));
-                }
-                Some((key, value)) => spec.pairs.push((key.to_owned(), value.to_owned())),
-                None if argument.is_empty() => return broken("an empty argument"),
-                None => spec.words.push(argument.to_owned()),
-            }
-        }
-        Ok(spec)
-    }
+/// A text taken apart at its first colon: the name, and the arguments as written.
+pub(crate) fn split(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':').map_or((text, None), |(name, arguments)| (name, Some(arguments)))
 }
 
 /// The entry called `name`, or an error that suggests near names. `what` says what was looked for, as in "format".

@@ -9,7 +9,7 @@ use unmissed::experiments::EXPERIMENTS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::METRICS;
 use unmissed::propensity::estimators::ESTIMATORS;
-use unmissed::propensity::models::MODELS;
+use unmissed::propensity::models::PROPENSITY_MODELS;
 use unmissed::report::renderers::RENDERERS;
 use unmissed::report::{Document, Table};
 use unmissed::spec::{self, Named};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let registries = [
         registry("formats", "file formats (--from, --to)", FORMATS),
         registry("generators", "artificial data (unmissed generate)", GENERATORS),
-        registry("models", "propensity models (--propensity)", MODELS),
+        registry("models", "propensity models (--propensity)", PROPENSITY_MODELS),
         registry("estimators", "ways to estimate propensities (unmissed propensity estimate)", ESTIMATORS),
         registry("metrics", "what evaluation measures (--metrics)", METRICS),
         registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),

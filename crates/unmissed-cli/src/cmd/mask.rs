@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
     }
     let json = json!({
-        "propensity": propensities.origin(), "seed": args.seed.seed, "positives_before": labels.nnz(), "positives_after": kept.nnz(),
+        "propensity": propensities.origin().to_string(), "seed": args.seed.seed, "positives_before": labels.nnz(), "positives_after": kept.nnz(),
     });
     args::write(&Content::Data(Dataset::new(features, kept)?), &args.output, args.to.as_deref(), app)?;
     let mut beside = args.output.clone().into_os_string();

@@ -71,11 +71,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
         None => counts(&about)?,
     };
-    let propensity = match (&spec, &stats) {
-        (Some(spec), Some(stats)) => Some(spec.propensities(stats)?),
-        (Some(spec), None) => Some(inputs::without_train(spec, model.labels())?),
-        (None, _) => None,
-    };
+    let labels = model.labels() as u64;
+    let propensity = spec.as_ref().map(|spec| spec.per_label(stats.as_ref(), labels)).transpose()?;
     warn_of_two_corrections(propensity.as_ref(), &about, app);
     let weights = args.weights.as_deref().map(|how| inputs::weights(how, stats.as_ref(), model.labels())).transpose()?;
     let options = PredictOptions {

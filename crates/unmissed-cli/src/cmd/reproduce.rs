@@ -4,9 +4,9 @@ use crate::app::{App, Failure, Outcome};
 use crate::args::{Seed, folder};
 use std::path::PathBuf;
 use std::time::Instant;
+use unmissed::audit::provenance::shell;
 use unmissed::cells;
 use unmissed::experiments::{Context, EXPERIMENTS, Experiment, Size, YahooR3, find, given, page};
-use unmissed::report::audit::provenance::shell;
 use unmissed::report::{Document, Table};
 
 /// Reproduce the paper's tables and figures, with our numbers beside its own

@@ -26,8 +26,8 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::request::same;
-use super::select::{NONE, top_k};
+use super::builder::same;
+use super::pass::select::{NONE, top_k};
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::log_discount;

@@ -21,47 +21,24 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-mod bootstrap;
-mod by_count;
-mod classes;
-pub mod compare;
+mod builder;
 pub mod compat;
-pub mod controlled;
-mod diagnose;
 pub mod findings;
 mod finish;
-mod gains;
-mod groups;
-mod hajek;
-pub mod interval;
-mod label_finish;
-mod label_tally;
-mod label_values;
-mod lanes;
-mod layout;
-mod mask;
 mod pass;
+mod plan;
 mod report;
-mod request;
-mod resolve;
-mod row_terms;
 pub mod rows;
-mod run;
-mod select;
-mod sets;
-mod settings;
-mod table;
 mod tally;
-mod tally_file;
 
-use crate::request as conventions;
-pub use crate::request::{CONVENTIONS, Convention, Conventions};
-pub use by_count::{HitsByCount, ModelHits};
+pub use crate::request::{CONVENTIONS, Convention, Conventions, IntervalKind};
+pub use builder::Evaluation;
 pub use findings::{CHECKS, Check, Finding, Severity};
-pub use groups::Groups;
-pub use interval::IntervalKind;
-pub use pass::CHUNK;
+pub use finish::by_count::{HitsByCount, ModelHits};
+pub use finish::{compare, interval};
+pub use pass::chunk::CHUNK;
+pub use plan::controlled;
+pub use plan::groups::Groups;
+pub use plan::settings::{GroupShare, Rate};
 pub use report::{Comparison, EvaluationResult, Row};
-pub use request::Evaluation;
-pub use settings::{GroupShare, Rate};
 pub use tally::Tally;

@@ -1,9 +1,9 @@
 //! What an evaluation gives: rows, comparisons, findings. Data first; whoever renders them only draws.
 
-use super::conventions::Conventions;
 use super::findings::Finding;
-use super::settings::GroupShare;
+use super::plan::settings::GroupShare;
 use crate::metrics::Estimator;
+use crate::request::Conventions;
 use serde::Serialize;
 
 /// One number.

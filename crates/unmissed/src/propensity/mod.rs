@@ -12,9 +12,10 @@
 //! constants a [`Phi`], the paper's phi. [`checks`] puts it to the test against what the data say, [`table_file`]
 //! keeps it in files, and [`noise`] has the general observation model, for few labels, of which the label-wise one is a case.
 //!
+//! A [`Propensity`] is what evaluation takes: propensities per label, or [`rows`]: row-dependent ones.
+//!
 //! # Assumes
-//! Labels only go missing, nothing false is observed. One number a label means that missingness does not depend on the row;
-//! [`Propensity`] is what callers should take, so that propensities that do depend on the row can stand in later.
+//! Labels only go missing, nothing false is observed. One number per label means that missingness does not depend on the row.
 
 pub mod bands;
 pub mod checks;
@@ -27,8 +28,10 @@ pub mod fit;
 pub mod impute;
 pub mod models;
 pub mod noise;
+mod origin;
 pub mod pairs;
 mod phi;
+pub mod points;
 mod propensities;
 pub mod quantiles;
 mod ratio;
@@ -37,42 +40,89 @@ pub mod sample_size;
 pub mod table_file;
 
 pub use curve::{At, Curve, Hint, Parameter, Sample, Scale};
+pub use origin::{Learned, Origin};
 pub use phi::Phi;
 pub use propensities::{Bound, Interval, Propensities, Source};
 pub use ratio::Ratio;
 
-/// The probability that a relevant label of a row was observed.
-///
-/// Callers that go over rows take this; those that can only work label by label ask [`Propensity::label_wise`] and say so
-/// when the answer is `None`.
+use rows::RowModel;
+use std::sync::Arc;
+
+/// Propensities of either kind: what a [`PropensitySpec`](models::PropensitySpec) stands for, and what evaluation takes.
 ///
 /// ```
 /// use unmissed::propensity::{Propensities, Propensity};
-/// let p = Propensities::new("example", vec![0.5, 1.0])?;
-/// let any: &dyn Propensity = &p;
-/// assert_eq!((any.at(17, 0), any.at(3, 1)), (0.5, 1.0));
-/// assert!(any.label_wise().is_some());
+/// let p: Propensity = Propensities::new("example", vec![0.5, 1.0])?.into();
+/// assert_eq!((p.labels(), p.origin().to_string()), (2, "example".to_owned()));
+/// assert!(p.per_label().is_some());
 /// # Ok::<(), unmissed::Error>(())
 /// ```
-pub trait Propensity: Send + Sync {
-    /// The propensity of `label` in `row`, in (0, 1].
-    fn at(&self, row: usize, label: u32) -> f64;
+#[derive(Clone, Debug)]
+pub enum Propensity {
+    /// One number for each label, whatever the row.
+    PerLabel(Propensities),
+    /// A number for each pair of a row and a label.
+    RowDependent(RowPropensities),
+}
+
+impl Propensity {
+    /// Where they came from.
+    pub fn origin(&self) -> &Origin {
+        match self {
+            Propensity::PerLabel(propensities) => propensities.origin(),
+            Propensity::RowDependent(rows) => rows.origin(),
+        }
+    }
+
     /// Number of labels.
-    fn labels(&self) -> usize;
+    pub fn labels(&self) -> usize {
+        match self {
+            Propensity::PerLabel(propensities) => propensities.len(),
+            Propensity::RowDependent(rows) => rows.model().label_count(),
+        }
+    }
+
     /// The propensities by label, when they do not depend on the row.
-    fn label_wise(&self) -> Option<&Propensities> {
-        None
+    pub fn per_label(&self) -> Option<&Propensities> {
+        match self {
+            Propensity::PerLabel(propensities) => Some(propensities),
+            Propensity::RowDependent(_) => None,
+        }
     }
 }
 
-impl Propensity for Propensities {
-    fn at(&self, _row: usize, label: u32) -> f64 {
-        self.get(label)
+impl From<Propensities> for Propensity {
+    fn from(propensities: Propensities) -> Propensity {
+        Propensity::PerLabel(propensities)
     }
-    fn labels(&self) -> usize {
-        self.len()
+}
+
+impl From<RowPropensities> for Propensity {
+    fn from(rows: RowPropensities) -> Propensity {
+        Propensity::RowDependent(rows)
     }
-    fn label_wise(&self) -> Option<&Propensities> {
-        Some(self)
+}
+
+/// A fitted model of row-dependent propensities, and where it came from.
+#[derive(Clone, Debug)]
+pub struct RowPropensities {
+    origin: Origin,
+    model: Arc<RowModel>,
+}
+
+impl RowPropensities {
+    /// A model that was read from a file (`origin` is its spec), or one that the user fitted and named.
+    pub fn new(origin: impl Into<Origin>, model: impl Into<Arc<RowModel>>) -> RowPropensities {
+        RowPropensities { origin: origin.into(), model: model.into() }
+    }
+
+    /// Where the model came from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The model.
+    pub fn model(&self) -> &RowModel {
+        &self.model
     }
 }

@@ -1,9 +1,12 @@
 //! [`Phi`]: a curve with numbers for its parameters, the phi of the paper.
 
 use super::curve::{Curve, Sample};
+use super::models::{PROPENSITY_MODELS, PropensitySpec};
 use super::{Propensities, Source};
 use crate::data::{LabelStats, check_dense};
 use crate::error::{Error, Result, digits};
+use crate::spec::Spec;
+use serde::{Deserialize, Serialize};
 
 /// Counts below this are remembered with their value.
 const MEMORY: usize = 1 << 22;
@@ -19,7 +22,8 @@ const MEMORY: usize = 1 << 22;
 /// assert!((p.get(1) / 0.5571545100089221 - 1.0).abs() < 1e-12);
 /// # Ok::<(), unmissed::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Phi {
     curve: &'static dyn Curve,
     theta: Vec<f64>,
@@ -133,7 +137,7 @@ impl Phi {
             values[*label as usize] = value(*count);
         }
         let sources = vec![Source::Curve; labels];
-        let propensities = Propensities::clipping(self.spec(), values, sources)?;
+        let propensities = Propensities::clipping(PropensitySpec::Curve(self.clone()), values, sources)?;
         Ok(match unseen {
             0 => propensities,
             _ => propensities
@@ -142,10 +146,68 @@ impl Phi {
     }
 }
 
+/// The same curve with the same constants.
+impl PartialEq for Phi {
+    fn eq(&self, other: &Phi) -> bool {
+        self.curve.name() == other.curve.name() && self.theta == other.theta && self.alpha == other.alpha
+    }
+}
+
+impl std::str::FromStr for Phi {
+    type Err = Error;
+
+    /// The inverse of [`Phi::spec`]: every constant is there. Users' specs, with defaults and presets, are read by
+    /// [`models::parse`](super::models::parse).
+    fn from_str(text: &str) -> Result<Phi> {
+        let spec: Spec = text.parse()?;
+        let words = spec.words().iter().fold(spec.name().to_owned(), |name, word| format!("{name}:{word}"));
+        let mut curves = PROPENSITY_MODELS.iter().flat_map(|model| model.curves());
+        let not_one = |found: &str| {
+            Error::value("not a curve with its constants")
+                .expected("as in 'jpv:a=0.55,b=1.5'")
+                .found(format!("{found} in '{text}'"))
+        };
+        let curve = *curves.find(|curve| curve.name() == words).ok_or_else(|| not_one("an unknown curve"))?;
+        let names: Vec<&str> = curve.parameters().iter().map(|parameter| parameter.name).collect();
+        let theta = names.iter().map(|name| spec.number(name)?.ok_or_else(|| not_one(&format!("no '{name}'"))));
+        Phi::new(curve, theta.collect::<Result<_>>()?, spec.number("alpha")?.unwrap_or(0.0))
+    }
+}
+
+impl TryFrom<String> for Phi {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Phi> {
+        text.parse()
+    }
+}
+
+impl From<Phi> for String {
+    fn from(phi: Phi) -> String {
+        phi.spec()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::propensity::models;
+
+    #[test]
+    fn canonical_texts_are_read_back_and_others_refused() {
+        for text in ["jpv:a=0.55,b=1.5", "power:relative,gamma=0.5,alpha=2", "power:beta=0.1,gamma=1", "constant:p=0.25"] {
+            let phi: Phi = text.parse().unwrap();
+            assert_eq!((phi.spec(), models::parse(text).unwrap().curve()), (text.to_owned(), Some(&phi)));
+        }
+        // Fits may end at a curve that vanishes where there is no label; what they wrote must be read.
+        let vanishing = "richards:c=0,d=1,e=1,f=1000000000,g=1,h=0.0000001";
+        assert!(models::parse(vanishing).is_err());
+        let spec = PropensitySpec::Curve(vanishing.parse().unwrap());
+        assert_eq!(serde_json::from_str::<PropensitySpec>(&serde_json::to_string(&spec).unwrap()).unwrap(), spec);
+        for text in ["jpv", "jpv:a=1", "jpv:wikipedia", "table:x", "power:relative", "jpv:a=-1,b=1"] {
+            assert!(text.parse::<Phi>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn large_numbers_stay_short_in_messages() {

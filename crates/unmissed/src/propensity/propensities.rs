@@ -1,7 +1,8 @@
 //! [`Propensities`]: a checked number in (0, 1] for every label, and where it came from.
 
+use super::Origin;
 use crate::error::{Error, Result, digits};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// In which sense the values bound the true propensities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -65,7 +66,8 @@ pub struct Interval {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Propensities {
-    origin: String,
+    #[serde(serialize_with = "as_text")]
+    origin: Origin,
     bound: Bound,
     values: Vec<f64>,
     sources: Vec<Source>,
@@ -77,8 +79,8 @@ pub struct Propensities {
 }
 
 impl Propensities {
-    /// Checks the values. `origin` is the spec string of the model or the name of the estimator.
-    pub fn new(origin: impl Into<String>, values: Vec<f64>) -> Result<Propensities> {
+    /// Checks the values. `origin` says where they came from; a plain text is a name for values of the user's own.
+    pub fn new(origin: impl Into<Origin>, values: Vec<f64>) -> Result<Propensities> {
         if let Some(label) = values.iter().position(|p| !(*p > 0.0 && *p <= 1.0)) {
             return Err(Error::value(format!("the propensity of label {label} is out of range"))
                 .expected("a number in (0, 1]")
@@ -90,7 +92,7 @@ impl Propensities {
     }
 
     /// Takes values that may exceed 1, sets those to 1 and marks them; zero, negative and NaN stay errors.
-    pub fn clipping(origin: impl Into<String>, mut values: Vec<f64>, mut sources: Vec<Source>) -> Result<Propensities> {
+    pub fn clipping(origin: impl Into<Origin>, mut values: Vec<f64>, mut sources: Vec<Source>) -> Result<Propensities> {
         // A power of exactly 1 may come out as 1 + 2e-16: rounding is not clipping.
         const ROUNDING: f64 = 1e-12;
         for (value, source) in values.iter_mut().zip(&mut sources) {
@@ -154,8 +156,8 @@ impl Propensities {
             .found(found.to_string()))
     }
 
-    /// The spec string of the model or the name of the estimator.
-    pub fn origin(&self) -> &str {
+    /// Where the values came from.
+    pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
@@ -221,6 +223,11 @@ impl Propensities {
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
+}
+
+/// Results show an origin as its text.
+fn as_text<S: Serializer>(origin: &Origin, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(origin)
 }
 
 #[cfg(test)]

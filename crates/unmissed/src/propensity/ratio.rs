@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::{BetaBinomial, Evidence, Fit, Options, maximise};
 use crate::propensity::quantiles::{beta_quantile, clopper_pearson};
-use crate::propensity::{Bound, Interval, Phi, Propensities, Sample, Source};
+use crate::propensity::{Bound, Interval, Origin, Phi, Propensities, Sample, Source};
 
 /// How to turn ratios into propensities.
 #[derive(Clone, Debug)]
@@ -72,11 +72,10 @@ pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Count
     let fit = maximise(&likelihood, family, &evidence, &how.options)?;
     let estimates = for_each_distinct(labels, |c| one(&c, &fit, how));
     let values = estimates.iter().map(|e| e.0).collect();
-    let propensities =
-        Propensities::clipping(format!("{name}({})", fit.phi.short()), values, estimates.iter().map(|e| e.3).collect())?
-            .with_bound(bound)
-            .with_intervals(estimates.iter().map(|e| e.1).collect())?
-            .with_inverse_variances(estimates.iter().map(|e| e.2).collect())?;
+    let propensities = Propensities::clipping(Origin::estimate(name, &fit.phi), values, estimates.iter().map(|e| e.3).collect())?
+        .with_bound(bound)
+        .with_intervals(estimates.iter().map(|e| e.1).collect())?
+        .with_inverse_variances(estimates.iter().map(|e| e.2).collect())?;
     let filled = propensities.from_source(Source::Curve);
     let propensities = match bound {
         Bound::Exact => propensities,

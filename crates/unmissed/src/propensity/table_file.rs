@@ -5,6 +5,7 @@
 //! one inverse propensity a line. Every label must be there once and with a number in (0, 1]: a file with holes is refused
 //! with the place and the label, since a guess here would pass for knowledge later.
 
+use super::models::PropensitySpec;
 use super::{Interval, Propensities, Source};
 use crate::data::{self, Output};
 use crate::error::{Error, Result, shown};
@@ -231,7 +232,7 @@ fn collect(path: &Path, rows: Vec<Row>, labels: Option<u64>) -> Result<Propensit
         let place = row.label as usize;
         (values[place], intervals[place], sources[place]) = (row.propensity, row.interval, row.source);
     }
-    let propensities = Propensities::new(format!("table:{}", path.display()), values)?.with_sources(sources)?;
+    let propensities = Propensities::new(PropensitySpec::Table(path.to_path_buf()), values)?.with_sources(sources)?;
     if intervals.iter().any(Option::is_some) { propensities.with_intervals(intervals) } else { Ok(propensities) }
 }
 

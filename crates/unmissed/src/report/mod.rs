@@ -4,7 +4,6 @@
 //! A renderer of [`renderers::RENDERERS`] draws the document for its reader (a terminal, a spreadsheet, a paper); none of
 //! them computes anything. Curves go into a [`plot::Chart`], which becomes an SVG or a PNG file.
 
-pub mod audit;
 mod cell;
 pub mod charts;
 mod document;

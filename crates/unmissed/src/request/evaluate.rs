@@ -3,6 +3,7 @@
 use super::{Conventions, GroupsSpec, IntervalKind, KList, Level, Shard, WeightsSpec};
 use crate::data::Rate;
 use crate::metrics::Estimator;
+use crate::propensity::models::PropensitySpec;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct EvaluateRequest {
     /// Propensity models.
-    pub propensities: Vec<Spec>,
+    pub propensities: Vec<PropensitySpec>,
     /// Metrics as specs (`precision`, `macro-f:beta=2`, `recall:observed`); all when `None`.
     pub metrics: Option<Vec<Spec>>,
     /// Estimators, for metrics that do not name their own; all that each metric has when `None`.

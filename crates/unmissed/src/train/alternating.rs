@@ -23,7 +23,7 @@ use super::trainer::Trainer;
 use crate::data::{Dataset, Features, split_rows_for};
 use crate::error::{Error, Result};
 use crate::predict::{Block, Normalize};
-use crate::propensity::{Bound, Propensities};
+use crate::propensity::{Bound, Learned, Propensities};
 use crate::rng::Purpose;
 use crate::sigmoid::sigmoid;
 use std::sync::{Mutex, PoisonError};
@@ -54,7 +54,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
     let halves = [halves.0, halves.1];
     let positives = [by_label(data, &halves[0]), by_label(data, &halves[1])];
     let start = if trainer.propensities.is_some() { trainer.clipped(labels.cols()) } else { vec![START; labels.cols()] };
-    let mut propensities = Propensities::new("joint:alternating", start)?;
+    let mut propensities = Propensities::new(Learned::Alternating, start)?;
     for round in 0..rounds {
         let (train, test) = (round % 2, 1 - round % 2);
         let next = Mutex::new(propensities.values().to_vec());
@@ -72,7 +72,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
         };
         let at_p: Trainer<'_> = *trainer;
         at_p.propensities(Some(&propensities)).run(data, &halves[train], None, &blocks(labels.cols()), &update)?;
-        propensities = Propensities::new("joint:alternating", next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        propensities = Propensities::new(Learned::Alternating, next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     }
     Ok(propensities.with_bound(Bound::None).with_note("learned in turns with the classifier from observed labels alone"))
 }

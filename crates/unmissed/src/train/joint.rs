@@ -23,7 +23,7 @@ use super::problem::{Part, Problem};
 use super::trainer::Trainer;
 use crate::error::Result;
 use crate::losses::joint_gradients;
-use crate::propensity::{Bound, Propensities};
+use crate::propensity::{Bound, Learned, Propensities};
 use crate::sigmoid::sigmoid;
 
 /// Where p starts when nothing is given.
@@ -44,7 +44,7 @@ pub(super) fn starts(trainer: &Trainer<'_>, labels: usize) -> Vec<f64> {
 pub(super) fn learned(values: Vec<f64>) -> Result<Propensities> {
     let least = f64::from(f32::MIN_POSITIVE);
     let values = values.into_iter().map(|p| p.clamp(least, 1.0)).collect();
-    Ok(Propensities::new("joint:plugin", values)?
+    Ok(Propensities::new(Learned::Plugin, values)?
         .with_bound(Bound::None)
         .with_note("learned along with the classifier from observed labels alone"))
 }

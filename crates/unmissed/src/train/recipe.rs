@@ -9,8 +9,8 @@ use crate::data::{Dataset, LabelStats, Output};
 use crate::error::{Error, Result};
 use crate::predict::file::{Manifest, fingerprint};
 use crate::predict::{About, BlockStore, Model};
-use crate::propensity::Propensities;
 use crate::propensity::checks::EffectiveSampleSize;
+use crate::propensity::{Learned, Propensities};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -211,10 +211,10 @@ impl<'a> Recipe<'a> {
     ) -> Result<Trained> {
         let effective = trainer.effective_sample_size(data.labels())?;
         let mut about = About::new(trainer.loss.name(), trainer.seed);
-        let (used, unused) = trainer.propensities.map(|p| p.origin().to_owned()).map_or((None, None), |origin| {
+        let (used, unused) = trainer.propensities.map(|p| p.origin().to_string()).map_or((None, None), |origin| {
             if trainer.loss.nature().corrects { (Some(origin), None) } else { (None, Some(origin)) }
         });
-        about.propensity = learned.as_ref().map(|p| p.origin().to_owned()).or(used);
+        about.propensity = learned.as_ref().map(|p| p.origin().to_string()).or(used);
         about.rows = Some(data.rows() as u64);
         about.label_counts = Some(LabelStats::of(data.labels()).dense_counts()?);
         about.settings = described(trainer);
@@ -247,7 +247,7 @@ impl Prepared {
     }
 
     fn alternated(&self) -> Result<Option<Propensities>> {
-        self.propensities.as_ref().map(|values| Propensities::new("joint:alternating", values.clone())).transpose()
+        self.propensities.as_ref().map(|values| Propensities::new(Learned::Alternating, values.clone())).transpose()
     }
 
     fn trainer<'t>(&self, trainer: &Trainer<'t>, alternated: Option<&'t Propensities>) -> Result<Trainer<'t>> {

@@ -231,7 +231,7 @@ impl<'a> Trainer<'a> {
         match self.propensities {
             Some(propensities) if self.loss.nature().corrects => {
                 let stats = LabelStats::of(labels);
-                let used = Propensities::new(propensities.origin(), self.possible(&stats.dense_counts()?, labels.rows()))?;
+                let used = Propensities::new(propensities.origin().clone(), self.possible(&stats.dense_counts()?, labels.rows()))?;
                 effective_sample_size(&used, &stats).map(Some)
             }
             _ => Ok(None),

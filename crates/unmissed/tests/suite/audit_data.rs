@@ -2,10 +2,10 @@
 
 use crate::common::shared;
 use std::path::Path;
+use unmissed::audit::{Audit, Kind};
 use unmissed::data::formats::{ReadOptions, read};
 use unmissed::data::{Csr, Dataset, Features, LabelStats};
 use unmissed::propensity::estimators::Rates;
-use unmissed::report::audit::{Audit, Kind};
 use unmissed::report::page;
 
 fn dataset(path: &Path, format: Option<&str>, positive: Option<f32>) -> Dataset<'static> {

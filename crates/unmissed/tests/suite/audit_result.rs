@@ -1,11 +1,11 @@
 //! What an audit finds: the same numbers as the evaluation, whatever is missing, on any number of threads.
 
 use crate::common::evaluation::Rows;
+use unmissed::audit::{Audit, AuditResult, demo};
 use unmissed::data::{Csr, Dataset, Labels, mask};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
 use unmissed::propensity::estimators::Rates;
-use unmissed::report::audit::{Audit, AuditResult, demo};
 use unmissed::report::page;
 
 const LABELS: usize = 30;

@@ -85,7 +85,7 @@ fn bad_conventions_explain_themselves() {
     let message = |text: &str| text.parse::<Conventions>().unwrap_err().to_string();
     assert!(message("empty-row=skip").contains("did you mean 'empty-rows'?"));
     assert!(message("empty-rows").contains("expected name=choice"));
-    assert!(message("empty-rows=skip,empty-rows=count").contains("stands twice"));
+    assert!(message("empty-rows=skip,empty-rows=count").contains("occurs twice"));
     let (truth, scores) = (truth(), scores());
     let evaluation = Evaluation::new(&truth, &[("a", &scores)]).unwrap().rate(Rate::Shown { shown: 3, of: 5 }).unwrap();
     let error = evaluation.conventions("empty-rows=skip".parse().unwrap()).run().unwrap_err();

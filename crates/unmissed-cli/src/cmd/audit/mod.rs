@@ -6,12 +6,12 @@ use crate::app::{App, Failure, Outcome};
 use crate::args::{Reading, Seed, folder, stem};
 use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
+use unmissed::audit::provenance::{InputFile, shell};
+use unmissed::audit::{Audit, AuditResult, demo};
 use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::evaluate::{CHECKS, Finding};
 use unmissed::propensity::estimators::Rates;
-use unmissed::propensity::models::{self, Parsed};
-use unmissed::report::audit::provenance::{InputFile, shell};
-use unmissed::report::audit::{Audit, AuditResult, demo};
+use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::{figures, page};
 use unmissed::{Error, Result, spec};
 
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     inputs::check_names(&args.predictions)?;
     inputs::check_names(&args.train_predictions)?;
-    let parsed = args.propensity.iter().map(|text| models::parse(text)).collect::<Result<Vec<Parsed>>>()?;
+    let parsed = args.propensity.iter().map(|text| text.parse()).collect::<Result<Vec<PropensitySpec>>>()?;
     let Some(test_path) = &args.test else { return Err(Error::value("no test labels").hint("pass --test").into()) };
     let read = |path: &PathBuf| args.reading.dataset(path, app);
     let test = read(test_path)?;

@@ -3,8 +3,8 @@
 use crate::app::Outcome;
 use crate::cmd::evaluate::present::long_table;
 use std::path::Path;
+use unmissed::audit::{AuditResult, Score};
 use unmissed::cells;
-use unmissed::report::audit::{AuditResult, Score};
 use unmissed::report::{Cell, Column, Document, Table, page};
 
 /// Messages longer than this are cut; the page and json have them in full.

@@ -1,14 +1,12 @@
 //! What the options of an evaluation mean.
 
-use crate::app::Outcome;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use unmissed::data::LabelStats;
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights as schemes;
-use unmissed::propensity::models::Parsed;
-use unmissed::propensity::rows::RowModel;
-use unmissed::propensity::{Propensities, table_file};
+use unmissed::propensity::models::PropensitySpec;
+use unmissed::propensity::table_file;
 use unmissed::{Error, Result};
 
 /// Predictions and what to call them.
@@ -53,30 +51,13 @@ pub(in crate::cmd) fn shard(text: &str) -> Result<(usize, usize)> {
     parts.ok_or_else(|| Error::value("cannot read the shard").expected("i/n, as in 1/4").found(format!("'{text}'")))
 }
 
-/// Splits specs into those of files with row-dependent propensities, `rows:FILE`, and the others.
-pub(super) fn row_models(specs: &[String]) -> (Vec<(&str, &Path)>, Vec<&str>) {
-    let file = |spec: &'_ String| spec.strip_prefix("rows:").is_some();
-    let of_rows = specs.iter().filter(|spec| file(spec)).map(|spec| (spec.as_str(), Path::new(&spec["rows:".len()..])));
-    (of_rows.collect(), specs.iter().filter(|spec| !file(spec)).map(String::as_str).collect())
-}
-
 /// What row-dependent propensities cannot be combined with.
-pub(super) fn check_row_models(models: &[(&str, RowModel)], tally: bool, compat: bool) -> Result<()> {
-    match models.first() {
-        Some((spec, _)) if tally || compat => Err(Error::value(format!("'{spec}' depends on the row"))
-            .expected("one propensity a label with --tally and --compat")
+pub(super) fn check_row_dependent(specs: &[PropensitySpec], tally: bool, compat: bool) -> Result<()> {
+    match specs.iter().find(|spec| spec.is_row_dependent()) {
+        Some(spec) if tally || compat => Err(Error::value(format!("'{spec}' depends on the row"))
+            .expected("per-label propensities with --tally and --compat")
             .hint("evaluate all rows at once, without them")),
         _ => Ok(()),
-    }
-}
-
-/// Propensities that need no training labels: those of a table.
-pub(in crate::cmd) fn without_train(model: &Parsed, labels: usize) -> Outcome<Propensities> {
-    match model {
-        Parsed::Table(path) => Ok(table_file::read(path, Some(labels as u64))?),
-        Parsed::Curve(phi) => Err(Error::value(format!("'{}' is a function of training counts", phi.spec()))
-            .hint("pass the training labels with --train, or propensities with --propensity table:FILE")
-            .into()),
     }
 }
 

@@ -11,8 +11,9 @@ use unmissed::data::{Csr, LabelStats};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Conventions, Evaluation, IntervalKind, Tally};
 use unmissed::metrics::Estimator;
-use unmissed::propensity::rows::{Given, RowModel, read_columns};
-use unmissed::propensity::{Propensities, models};
+use unmissed::propensity::models::PropensitySpec;
+use unmissed::propensity::rows::{Given, read_columns};
+use unmissed::propensity::{Propensities, Propensity};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
 #[derive(clap::Args)]
@@ -109,11 +110,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let library = args.compat.as_deref().map(Library::of_name).transpose()?;
-    let (row_files, label_wise) = inputs::row_models(&args.propensity);
-    let row_models =
-        row_files.iter().map(|(text, path)| Ok((*text, RowModel::read(path)?))).collect::<unmissed::Result<Vec<_>>>()?;
-    let parsed = label_wise.into_iter().map(models::parse).collect::<unmissed::Result<Vec<_>>>()?;
-    inputs::check_row_models(&row_models, args.tally.is_some(), library.is_some())?;
+    let specs = args.propensity.iter().map(|text| text.parse()).collect::<unmissed::Result<Vec<PropensitySpec>>>()?;
+    inputs::check_row_dependent(&specs, args.tally.is_some(), library.is_some())?;
     let estimators = args.estimators.iter().map(|name| Estimator::of_name(name)).collect::<unmissed::Result<Vec<_>>>()?;
     let interval: IntervalKind = args.interval.parse()?;
     let conventions: Conventions = args.convention.as_deref().map(str::parse).transpose()?.unwrap_or_default();
@@ -126,20 +124,15 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
         None => None,
     };
-    let propensities = parsed
-        .iter()
-        .map(|model| match &stats {
-            Some(stats) => Ok(model.propensities(stats)?),
-            None => inputs::without_train(model, truth.cols()),
-        })
-        .collect::<Outcome<Vec<Propensities>>>()?;
+    let labels = truth.cols() as u64;
+    let propensities = specs.iter().map(|spec| spec.read(stats.as_ref(), labels)).collect::<unmissed::Result<Vec<Propensity>>>()?;
     let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
     for model in &args.predictions {
         scores.push((&model.name, args.reading.scores(&model.path, app)?));
     }
     if let Some(library) = library {
         let k = args.k.iter().copied().max().unwrap_or(1);
-        let inverse = propensities.first().map(Propensities::inverse);
+        let inverse = propensities.first().and_then(Propensity::per_label).map(Propensities::inverse);
         let mut all = Vec::new();
         for (name, scores) in &scores {
             all.push((*name, compat::evaluate(library, truth, scores, inverse.as_deref(), k)?));
@@ -158,7 +151,6 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .bootstrap(args.bootstrap, args.seed.seed)
         .progress(app.progress());
     evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
-    evaluation = row_models.into_iter().fold(evaluation, |evaluation, (origin, model)| evaluation.row_propensity(origin, model));
     if let Some(stats) = &stats {
         evaluation = evaluation.train(stats);
     }

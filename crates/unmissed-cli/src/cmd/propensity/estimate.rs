@@ -319,10 +319,10 @@ fn finish(
     );
     let document =
         notes.into_iter().chain([extrapolated]).chain(propensities.notes().iter().cloned()).fold(document, Document::note);
-    let chart = chart.series(charts::labels(propensities.origin(), propensities, stats)).series(charts::curve(
+    let chart = chart.series(charts::labels(&propensities.origin().to_string(), propensities, stats)).series(charts::curve(
         &fit.phi.short(),
         &fit.phi,
         stats,
     ));
-    deliver(app, &common.basic.output, &[(propensities.origin().to_owned(), Values::Full(propensities))], &document, &chart)
+    deliver(app, &common.basic.output, &[(propensities.origin().to_string(), Values::Full(propensities))], &document, &chart)
 }

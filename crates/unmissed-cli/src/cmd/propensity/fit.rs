@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     args.output.check()?;
     let families = args.models.iter().map(|text| models::family(text)).collect::<unmissed::Result<Vec<Phi>>>()?;
     let mut defaults = args.models.iter().filter_map(|text| models::parse(text).ok()).collect::<Vec<_>>();
-    defaults.dedup_by_key(|model| model.spec());
+    defaults.dedup();
     let train = args.reading.dataset(&args.train, app)?;
     let stats = LabelStats::of(train.labels());
     let mut chart = charts::propensity_chart("Fitted propensities");
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
         fitted.push(fit.phi.propensities(&stats)?);
     }
     let document = document(&comparisons, &evidence)?;
-    let values: Vec<_> = fitted.iter().map(|p| (p.origin().to_owned(), Values::Full(p))).collect();
+    let values: Vec<_> = fitted.iter().map(|p| (p.origin().to_string(), Values::Full(p))).collect();
     deliver(app, &args.output, &values, &document, &chart)
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use unmissed::cells;
 use unmissed::data::LabelStats;
 use unmissed::propensity::estimators::Direct;
-use unmissed::propensity::models::{self, Parsed};
+use unmissed::propensity::models::PropensitySpec;
 use unmissed::propensity::{Propensities, bands, checks};
 use unmissed::report::{Cell, Column, Document, Table, charts};
 
@@ -45,13 +45,13 @@ const COPIES: f64 = 10.0;
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     args.output.check()?;
-    let parsed = args.models.iter().map(|text| models::parse(text)).collect::<unmissed::Result<Vec<Parsed>>>()?;
+    let parsed = args.models.iter().map(|text| text.parse()).collect::<unmissed::Result<Vec<PropensitySpec>>>()?;
     let train = args.reading.dataset(&args.train, app)?;
     let stats = LabelStats::of(train.labels());
     let all = parsed.iter().map(|model| model.propensities(&stats)).collect::<unmissed::Result<Vec<_>>>()?;
     let mut chart = charts::propensity_chart("Propensity models");
     for (model, propensities) in parsed.iter().zip(&all) {
-        let spec = model.spec();
+        let spec = model.to_string();
         chart = chart.series(match model.curve() {
             Some(phi) => charts::curve(&spec, phi, &stats),
             None => charts::labels(&spec, propensities, &stats),
@@ -63,12 +63,12 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
         chart = chart.series(charts::direct("controlled set", &direct, &stats));
         document = document.table(distance_table(&all, &direct)?);
     }
-    let values: Vec<_> = all.iter().map(|p| (p.origin().to_owned(), Values::Full(p))).collect();
+    let values: Vec<_> = all.iter().map(|p| (p.origin().to_string(), Values::Full(p))).collect();
     deliver(app, &args.output, &values, &document, &chart)
 }
 
 /// `for_programs`: whether json will be written. With a number for each label it costs far more than the tables.
-fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats, for_programs: bool) -> Outcome<Document> {
+fn document(parsed: &[PropensitySpec], all: &[Propensities], stats: &LabelStats, for_programs: bool) -> Outcome<Document> {
     let columns = [
         Column::new("model"),
         Column::new("rarest").fixed(3),
@@ -88,7 +88,7 @@ fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats, for_pro
         let change = copied.as_ref().and_then(|copied| copied.last()).map(|copied| copied.largest_change);
         let rank = |pick: fn(&[u64]) -> Option<usize>| pick(stats.counts()).map(|place| propensities.get(stats.occurring()[place]));
         summary.row(cells![
-            propensities.origin().to_owned(),
+            propensities.origin().to_string(),
             rank(|counts| (0..counts.len()).min_by_key(|i| counts[*i])),
             rank(|counts| (0..counts.len()).max_by_key(|i| counts[*i])),
             implied.labels_per_row,
@@ -99,7 +99,7 @@ fn document(parsed: &[Parsed], all: &[Propensities], stats: &LabelStats, for_pro
         notes.extend(propensities.notes().iter().map(|note| format!("{}: {note}", propensities.origin())));
         if for_programs {
             json.push(json!({
-                "model": propensities.origin(), "implied_priors": implied, "effective_sample_size": size, "copies": copied,
+                "model": propensities.origin().to_string(), "implied_priors": implied, "effective_sample_size": size, "copies": copied,
                 "bands": bands::bands(propensities, stats)?, "propensities": propensities,
             }));
         }
@@ -127,7 +127,7 @@ fn distance_table(all: &[Propensities], direct: &Direct) -> Outcome<Table> {
     for propensities in all {
         let distance = checks::distance(propensities, direct, LEVEL)?;
         table.row(cells![
-            propensities.origin().to_owned(),
+            propensities.origin().to_string(),
             distance.predicted,
             distance.found as u64,
             distance.ratio,
@@ -142,7 +142,7 @@ fn distance_table(all: &[Propensities], direct: &Direct) -> Outcome<Table> {
 /// The propensity of labels by their frequency, a column for each model.
 pub(super) fn band_table(all: &[Propensities], stats: &LabelStats) -> Outcome<Table> {
     let columns = [Column::new("rows with the label"), Column::new("labels"), Column::new("of positives").percent(1)];
-    let models = all.iter().map(|p| Column::new(p.origin().to_owned()).fixed(3));
+    let models = all.iter().map(|p| Column::new(p.origin().to_string()).fixed(3));
     let mut table = Table::new("bands", columns.into_iter().chain(models))
         .titled("Propensity by label frequency (pooled: observed positives over what they stand for)");
     let bands = all.iter().map(|p| bands::bands(p, stats)).collect::<unmissed::Result<Vec<_>>>()?;

@@ -5,36 +5,36 @@ use crate::metrics::{Metric, Shape};
 
 /// A group of labels.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'g> {
+pub(in crate::evaluate) struct Part<'g> {
     groups: &'g Groups,
     code: u16,
 }
 
 impl<'g> Part<'g> {
     /// All groups.
-    pub(super) fn all(groups: &'g Groups) -> impl Iterator<Item = Part<'g>> {
+    pub(in crate::evaluate) fn all(groups: &'g Groups) -> impl Iterator<Item = Part<'g>> {
         (0..groups.names().len()).map(|code| Part { groups, code: code as u16 })
     }
 
-    pub(super) fn name(&self) -> &'g str {
+    pub(in crate::evaluate) fn name(&self) -> &'g str {
         &self.groups.names()[self.code as usize]
     }
 }
 
 /// A metric at one k, of all labels or of a group.
-pub(super) struct Cell<'w> {
-    pub(super) metric: String,
-    pub(super) k: usize,
+pub(in crate::evaluate) struct Cell<'w> {
+    pub(in crate::evaluate) metric: String,
+    pub(in crate::evaluate) k: usize,
     /// What a relevant label at each rank adds.
-    pub(super) gains: Vec<f64>,
-    pub(super) weights: Option<&'w [f64]>,
+    pub(in crate::evaluate) gains: Vec<f64>,
+    pub(in crate::evaluate) weights: Option<&'w [f64]>,
     /// `1 - prod (1 - y)` instead of a sum.
-    pub(super) product: bool,
-    pub(super) part: Option<Part<'w>>,
+    pub(in crate::evaluate) product: bool,
+    pub(in crate::evaluate) part: Option<Part<'w>>,
 }
 
 impl<'w> Cell<'w> {
-    pub(super) fn new(metric: &dyn Metric, k: usize, weights: Option<&'w [f64]>, part: Option<Part<'w>>) -> Cell<'w> {
+    pub(in crate::evaluate) fn new(metric: &dyn Metric, k: usize, weights: Option<&'w [f64]>, part: Option<Part<'w>>) -> Cell<'w> {
         let (gains, weighted, product) = match metric.shape() {
             Shape::Sum(term) => ((0..k).map(|rank| term.discount(rank) / term.scale(k)).collect(), term.weighted(), false),
             _ => (vec![1.0; k], false, true),
@@ -52,26 +52,26 @@ impl<'w> Cell<'w> {
 }
 
 /// Rank, label, and inverse propensities of the fit and of every refit.
-pub(super) type Hit = (usize, u32, Vec<f64>);
+pub(in crate::evaluate) type Hit = (usize, u32, Vec<f64>);
 
 /// Sums over rows, by cell.
-pub(super) struct Sums {
-    lanes: usize,
+pub(in crate::evaluate) struct Sums {
+    columns: usize,
     values: Vec<f64>,
-    pub(super) squares: Vec<f64>,
+    pub(in crate::evaluate) squares: Vec<f64>,
     /// Estimated mask variances if labels go missing independently.
-    pub(super) masks: Vec<f64>,
-    pub(super) observed: Vec<f64>,
-    pub(super) observed_squares: Vec<f64>,
-    pub(super) observed_masks: Vec<f64>,
+    pub(in crate::evaluate) masks: Vec<f64>,
+    pub(in crate::evaluate) observed: Vec<f64>,
+    pub(in crate::evaluate) observed_squares: Vec<f64>,
+    pub(in crate::evaluate) observed_masks: Vec<f64>,
 }
 
 impl Sums {
-    pub(super) fn new(cells: usize, lanes: usize) -> Sums {
+    pub(in crate::evaluate) fn new(cells: usize, columns: usize) -> Sums {
         let zeros = || vec![0.0; cells];
         Sums {
-            lanes,
-            values: vec![0.0; cells * lanes],
+            columns,
+            values: vec![0.0; cells * columns],
             squares: zeros(),
             masks: zeros(),
             observed: zeros(),
@@ -81,21 +81,21 @@ impl Sums {
     }
 
     /// The sums of the fit and of every refit.
-    pub(super) fn values(&self, cell: usize) -> &[f64] {
-        &self.values[cell * self.lanes..(cell + 1) * self.lanes]
+    pub(in crate::evaluate) fn values(&self, cell: usize) -> &[f64] {
+        &self.values[cell * self.columns..(cell + 1) * self.columns]
     }
 
     /// Adds the observed hits of a row, ascending by rank.
-    pub(super) fn add_row(&mut self, cells: &[Cell<'_>], hits: &[Hit]) {
+    pub(in crate::evaluate) fn add_row(&mut self, cells: &[Cell<'_>], hits: &[Hit]) {
         for (at, cell) in cells.iter().enumerate() {
             let hits: Vec<&Hit> = hits.iter().take_while(|hit| hit.0 < cell.k).filter(|hit| cell.takes(hit.1)).collect();
-            let into = &mut self.values[at * self.lanes..(at + 1) * self.lanes];
+            let into = &mut self.values[at * self.columns..(at + 1) * self.columns];
             if cell.product {
                 let mut value = 0.0;
-                for (lane, into) in into.iter_mut().enumerate() {
-                    let term = 1.0 - hits.iter().map(|(_, _, q)| 1.0 - q[lane]).product::<f64>();
+                for (column, into) in into.iter_mut().enumerate() {
+                    let term = 1.0 - hits.iter().map(|(_, _, q)| 1.0 - q[column]).product::<f64>();
                     *into += term;
-                    if lane == 0 {
+                    if column == 0 {
                         value = term;
                     }
                 }
@@ -119,7 +119,7 @@ impl Sums {
         }
     }
 
-    pub(super) fn merge(&mut self, other: &Sums) {
+    pub(in crate::evaluate) fn merge(&mut self, other: &Sums) {
         let add = |into: &mut [f64], from: &[f64]| into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
         add(&mut self.values, &other.values);
         add(&mut self.squares, &other.squares);

@@ -3,9 +3,9 @@
 use super::robust::{Robust, mu_by_rank, of_controlled, of_later, omega_by_rank};
 use crate::data::{Csr, Labels};
 use crate::error::Result;
+use crate::evaluate::builder::Evaluation;
+use crate::evaluate::plan::settings::Rate;
 use crate::evaluate::report::Row;
-use crate::evaluate::request::Evaluation;
-use crate::evaluate::settings::Rate;
 use crate::metrics::Estimator;
 
 /// The metric that has them.

@@ -7,16 +7,17 @@ mod cells;
 mod known;
 pub mod robust;
 
-pub(super) use known::{LaterRows, known_results};
+pub(in crate::evaluate) use known::{LaterRows, known_results};
 
-use super::conventions::EMPTY_ROWS;
-use super::interval::{IntervalKind, Measured, of_mean};
+use super::builder::{Evaluation, same};
 use super::report::Row;
-use super::request::{Evaluation, same};
 use crate::data::Csr;
 use crate::error::{Error, Result};
+use crate::evaluate::finish::interval::{Measured, of_mean};
 use crate::metrics::{self, Estimator, Metric, Shape};
 use crate::propensity::rows::{Given, Level, Pair, Place, RowModel, score_unit};
+use crate::request::EMPTY_ROWS;
+use crate::request::IntervalKind;
 use cells::{Cell, Part, Sums};
 use rayon::prelude::*;
 
@@ -30,7 +31,7 @@ const OF_RATIO: &str =
     "later over observed hits are the same on these rows as on those with both snapshots; no model of propensities";
 
 /// Rows for the row-dependent propensities of an evaluation, and notes.
-pub(super) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<String>)> {
+pub(in crate::evaluate) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<String>)> {
     let (mut rows, mut notes) = (Vec::new(), Vec::new());
     for (origin, model) in &evaluation.row_models {
         check(evaluation, model)?;
@@ -168,12 +169,12 @@ fn chosen<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel, notes: &mut Vec<
 fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, cells: &[Cell<'_>]) -> Result<Sums> {
     let truth = evaluation.truth;
     let deepest = evaluation.ks.iter().copied().max().unwrap_or(1);
-    let lanes = model.replicates() + 1;
+    let columns = model.replicates() + 1;
     let given = given(evaluation, model)?;
     let unit = score_unit(scores);
     let of_chunk = |chunk: usize| {
-        let mut sums = Sums::new(cells.len(), lanes);
-        let (mut p, mut values_given) = (Vec::with_capacity(lanes), Vec::new());
+        let mut sums = Sums::new(cells.len(), columns);
+        let (mut p, mut values_given) = (Vec::with_capacity(columns), Vec::new());
         for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(truth.rows()) {
             let labels = truth.row_ids(row);
             let (ids, values) = scores.row(row);
@@ -193,7 +194,7 @@ fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, ce
         sums
     };
     let parts: Vec<Sums> = (0..truth.rows().div_ceil(CHUNK)).into_par_iter().map(of_chunk).collect();
-    let mut all = Sums::new(cells.len(), lanes);
+    let mut all = Sums::new(cells.len(), columns);
     parts.iter().for_each(|part| all.merge(part));
     Ok(all)
 }
@@ -222,7 +223,7 @@ fn values_of(given: &[&Given<'_>], row: usize, label: u32, out: &mut Vec<f64>) {
 }
 
 fn spread(values: &[f64]) -> f64 {
-    super::bootstrap::variance(values.iter().copied()).unwrap_or(0.0)
+    crate::evaluate::finish::bootstrap::variance(values.iter().copied()).unwrap_or(0.0)
 }
 
 /// The inverse-propensity estimate: the variance of the rows or masks, and that of the refits.

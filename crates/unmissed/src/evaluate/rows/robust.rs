@@ -16,9 +16,9 @@
 
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result, digits};
-use crate::evaluate::interval::{Measured, of_mean};
-use crate::evaluate::request::same;
-use crate::evaluate::select::{NONE, top_k};
+use crate::evaluate::builder::same;
+use crate::evaluate::finish::interval::{Measured, of_mean};
+use crate::evaluate::pass::select::{NONE, top_k};
 use crate::rng::{Purpose, below, stream};
 use serde::Serialize;
 

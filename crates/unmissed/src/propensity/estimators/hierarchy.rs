@@ -170,14 +170,14 @@ mod tests {
         let dag = Dag::new(4, vec![(1, 0), (3, 2)]).unwrap();
         let plain = Ratio::new(models::family("constant").unwrap());
         for (variant, how, name) in [
-            (Variant::Union, plain.clone(), "hierarchy("),
-            (Variant::Union, plain.clone().shrunken(), "hierarchy-shrunken("),
-            (Variant::Conditional, plain.clone(), "hierarchy-conditional("),
-            (Variant::Conditional, plain.shrunken(), "hierarchy-conditional-shrunken("),
+            (Variant::Union, plain.clone(), "hierarchy"),
+            (Variant::Union, plain.clone().shrunken(), "hierarchy-shrunken"),
+            (Variant::Conditional, plain.clone(), "hierarchy-conditional"),
+            (Variant::Conditional, plain.shrunken(), "hierarchy-conditional-shrunken"),
         ] {
             let found = hierarchy(&labels, &dag, &Options { threshold: 0, variant }, &how).unwrap();
             assert_eq!((found.passing, found.estimated), (2, 1), "{name}");
-            assert!(found.propensities.origin().starts_with(name), "{}", found.propensities.origin());
+            assert_eq!(found.propensities.origin().name(), name);
             assert!(how.shrink || found.propensities.from_source(Source::Estimated) == found.estimated);
         }
     }

@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::{Fit, Loss, Options, fit};
 use crate::propensity::quantiles::gamma_quantile;
-use crate::propensity::{Interval, Phi, Propensities, Source};
+use crate::propensity::{Interval, Origin, Phi, Propensities, Source};
 use serde::Serialize;
 
 entry!("shrunken", "the direct estimate, pulled towards a fitted curve as far as the controlled data are thin", Exact);
@@ -83,7 +83,7 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) ->
     let estimates = for_each_distinct(&keys, |(count, v, exposure)| estimate(&fit, count, v, f64::from_bits(exposure), level));
     let values = estimates.iter().map(|e| e.p).collect();
     let sources = estimates.iter().map(|e| e.source).collect();
-    let mut propensities = Propensities::clipping(format!("shrunken({})", fit.phi.short()), values, sources)?
+    let mut propensities = Propensities::clipping(Origin::estimate("shrunken", &fit.phi), values, sources)?
         .with_intervals(estimates.iter().map(|e| e.interval).collect())?
         .with_inverse_variances(estimates.iter().map(|e| e.variance).collect())?;
     if fit.kappa.is_none() {

@@ -3,8 +3,8 @@
 use super::evidence::Evidence;
 use super::{Fit, Options, fit};
 use crate::error::{Error, Result};
-use crate::propensity::models::Parsed;
-use crate::propensity::{Phi, Propensities, table_file};
+use crate::propensity::models::PropensitySpec;
+use crate::propensity::{Phi, Propensities};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -50,17 +50,17 @@ pub fn mse_of(propensities: &Propensities, evidence: &Evidence) -> Result<f64> {
 /// assert!(table[1].mse < 1e-12);
 /// # Ok::<(), unmissed::Error>(())
 /// ```
-pub fn compare(given: &[Parsed], families: &[Phi], evidence: &Evidence, options: &Options) -> Result<Vec<Comparison>> {
+pub fn compare(given: &[PropensitySpec], families: &[Phi], evidence: &Evidence, options: &Options) -> Result<Vec<Comparison>> {
     let mut table = Vec::new();
     for model in given {
-        let mse = match model {
-            Parsed::Curve(phi) => {
+        let mse = match model.curve() {
+            Some(phi) => {
                 phi.curve().check(evidence.sample())?;
                 mse(phi, evidence)
             }
-            Parsed::Table(path) => mse_of(&table_file::read(path, None)?, evidence)?,
+            None => mse_of(&model.per_label(None, evidence.all_labels() as u64)?, evidence)?,
         };
-        table.push(Comparison { spec: model.spec(), mse, fit: None });
+        table.push(Comparison { spec: model.to_string(), mse, fit: None });
     }
     let fitted: Result<Vec<Fit>> = families.par_iter().map(|family| fit(family, evidence, options)).collect();
     table.extend(fitted?.into_iter().map(|fit| Comparison { spec: fit.spec.clone(), mse: fit.mse, fit: Some(fit) }));

@@ -17,7 +17,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Model, Parsed, read_constants};
+use super::{PropensityModel, PropensitySpec, read_constants};
 use crate::error::Result;
 use crate::propensity::{At, Curve, Hint, Parameter, Phi, Scale};
 use crate::spec::{Named, Spec};
@@ -34,16 +34,20 @@ impl Named for Constant {
     }
 }
 
-impl Model for Constant {
+impl PropensityModel for Constant {
     fn syntax(&self) -> &'static str {
         "constant[:p=1]"
     }
-    fn parse(&self, spec: &Spec) -> Result<Parsed> {
-        spec.allow(&["p"], &[])?;
-        Ok(Parsed::Curve(read_constants(spec, &Flat, vec![1.0], false)?))
+    fn curves(&self) -> &'static [&'static dyn Curve] {
+        &[&Flat]
     }
-    fn family(&self, spec: &Spec) -> Result<Option<Phi>> {
-        Ok(self.parse(spec)?.curve().cloned())
+    fn parse(&self, arguments: Option<&str>) -> Result<PropensitySpec> {
+        let spec = &Spec::new(self.name(), arguments)?;
+        spec.allow(&["p"], &[])?;
+        Ok(PropensitySpec::Curve(read_constants(spec, &Flat, vec![1.0], false)?))
+    }
+    fn family(&self, arguments: Option<&str>) -> Result<Option<Phi>> {
+        Ok(self.parse(arguments)?.curve().cloned())
     }
 }
 

@@ -21,7 +21,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Model, Parsed, Preset, read_constants};
+use super::{Preset, PropensityModel, PropensitySpec, read_constants};
 use crate::error::{Error, Result};
 use crate::propensity::{At, Curve, Hint, Parameter, Phi, Sample, Scale};
 use crate::spec::{Named, Spec};
@@ -70,14 +70,18 @@ impl Named for Jpv {
     }
 }
 
-impl Model for Jpv {
+impl PropensityModel for Jpv {
     fn syntax(&self) -> &'static str {
         "jpv[:a=0.55,b=1.5 | :wikipedia | :amazon]"
     }
     fn presets(&self) -> &'static [Preset] {
         PRESETS
     }
-    fn parse(&self, spec: &Spec) -> Result<Parsed> {
+    fn curves(&self) -> &'static [&'static dyn Curve] {
+        &[&JpvCurve]
+    }
+    fn parse(&self, arguments: Option<&str>) -> Result<PropensitySpec> {
+        let spec = &Spec::new(self.name(), arguments)?;
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         spec.allow(&["a", "b"], &names)?;
         if spec.words().len() > 1 {
@@ -85,10 +89,10 @@ impl Model for Jpv {
         }
         let name = spec.words().first().map_or("default", String::as_str);
         let theta = PRESETS.iter().find(|preset| preset.name == name).map_or(&[0.55, 1.5][..], |preset| preset.theta);
-        Ok(Parsed::Curve(read_constants(spec, &JpvCurve, theta.to_vec(), false)?))
+        Ok(PropensitySpec::Curve(read_constants(spec, &JpvCurve, theta.to_vec(), false)?))
     }
-    fn family(&self, spec: &Spec) -> Result<Option<Phi>> {
-        Ok(self.parse(spec)?.curve().cloned())
+    fn family(&self, arguments: Option<&str>) -> Result<Option<Phi>> {
+        Ok(self.parse(arguments)?.curve().cloned())
     }
 }
 

@@ -16,12 +16,12 @@
 //! use unmissed::data::LabelStats;
 //! let stats = LabelStats::from_counts(1000, &[25, 100, 50])?;
 //! let p = unmissed::propensity::models::parse("power:gamma=0.5")?.propensities(&stats)?;
-//! assert_eq!(p.origin(), "power:relative,gamma=0.5");
+//! assert_eq!(p.origin().to_string(), "power:relative,gamma=0.5");
 //! assert_eq!((p.get(0), p.get(1)), (0.5, 1.0));
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Model, Parsed, read_constants};
+use super::{PropensityModel, PropensitySpec, read_constants};
 use crate::error::{Error, Result};
 use crate::propensity::{At, Curve, Hint, Parameter, Phi, Scale};
 use crate::spec::{Named, Spec};
@@ -38,15 +38,20 @@ impl Named for Power {
     }
 }
 
-impl Model for Power {
+impl PropensityModel for Power {
     fn syntax(&self) -> &'static str {
         "power[:relative,gamma=1,alpha=0 | :beta=B,gamma=1,alpha=0]"
     }
 
-    fn parse(&self, spec: &Spec) -> Result<Parsed> {
+    fn curves(&self) -> &'static [&'static dyn Curve] {
+        &[&PowerCurve, &RelativeCurve]
+    }
+
+    fn parse(&self, arguments: Option<&str>) -> Result<PropensitySpec> {
+        let spec = &Spec::new(self.name(), arguments)?;
         spec.allow(&["beta", "gamma", "alpha"], &["relative"])?;
         let relative = spec.words().iter().any(|word| word == "relative");
-        Ok(Parsed::Curve(match (spec.number("beta")?, relative) {
+        Ok(PropensitySpec::Curve(match (spec.number("beta")?, relative) {
             (Some(_), true) => {
                 return Err(Error::value(format!("'{spec}': 'relative' already says what beta is")).hint("drop one of the two"));
             }
@@ -56,8 +61,8 @@ impl Model for Power {
     }
 
     /// `power:relative` fits gamma, `power` both constants.
-    fn family(&self, spec: &Spec) -> Result<Option<Phi>> {
-        let parsed = self.parse(spec)?;
+    fn family(&self, arguments: Option<&str>) -> Result<Option<Phi>> {
+        let (parsed, spec) = (self.parse(arguments)?, &Spec::new(self.name(), arguments)?);
         if spec.words().is_empty() && spec.get("beta").is_none() {
             return Ok(Some(read_constants(spec, &PowerCurve, vec![1.0, 1.0], true)?));
         }

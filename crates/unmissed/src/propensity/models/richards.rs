@@ -21,7 +21,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Model, Parsed, read_constants};
+use super::{PropensityModel, PropensitySpec, read_constants};
 use crate::error::{Error, Result};
 use crate::propensity::{At, Curve, Hint, Parameter, Phi, Sample, Scale};
 use crate::spec::{Named, Spec};
@@ -40,12 +40,17 @@ impl Named for Richards {
 
 const KEYS: &[&str] = &["c", "d", "e", "f", "g", "h", "alpha"];
 
-impl Model for Richards {
+impl PropensityModel for Richards {
     fn syntax(&self) -> &'static str {
         "richards:c=C,d=D,e=1,f=F,g=G,h=H[,alpha=0]"
     }
 
-    fn parse(&self, spec: &Spec) -> Result<Parsed> {
+    fn curves(&self) -> &'static [&'static dyn Curve] {
+        &[&RichardsCurve]
+    }
+
+    fn parse(&self, arguments: Option<&str>) -> Result<PropensitySpec> {
+        let spec = &Spec::new(self.name(), arguments)?;
         spec.allow(KEYS, &[])?;
         let missing: Vec<&str> = ["c", "d", "f", "g", "h"].into_iter().filter(|key| spec.get(key).is_none()).collect();
         if !missing.is_empty() {
@@ -62,10 +67,11 @@ impl Model for Richards {
                 .expected("propensities in (0, 1] at priors 0 and 1")
                 .found(format!("{} and {}", ends[0], ends[1])));
         }
-        Ok(Parsed::Curve(phi))
+        Ok(PropensitySpec::Curve(phi))
     }
 
-    fn family(&self, spec: &Spec) -> Result<Option<Phi>> {
+    fn family(&self, arguments: Option<&str>) -> Result<Option<Phi>> {
+        let spec = &Spec::new(self.name(), arguments)?;
         spec.allow(KEYS, &[])?;
         let theta = vec![0.1, 0.9, 1.0, 1.0, 10.0, 1.0];
         Ok(Some(Phi::new(&RichardsCurve, theta, spec.number("alpha")?.unwrap_or(0.0))?))

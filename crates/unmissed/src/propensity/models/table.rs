@@ -21,10 +21,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Model, Parsed};
-use crate::error::{Error, Result};
+use super::{PropensityModel, PropensitySpec, read_file};
+use crate::error::Result;
 use crate::propensity::Phi;
-use crate::spec::{Named, Spec};
+use crate::spec::Named;
 
 /// See the module's page.
 pub(super) struct Table;
@@ -38,20 +38,16 @@ impl Named for Table {
     }
 }
 
-impl Model for Table {
+impl PropensityModel for Table {
     fn syntax(&self) -> &'static str {
         "table:FILE"
     }
 
-    fn parse(&self, spec: &Spec) -> Result<Parsed> {
-        // A file name may contain commas and equals signs: everything after the colon is the name.
-        match spec.arguments() {
-            Some(file) => Ok(Parsed::Table(file.into())),
-            None => Err(Error::value("'table' without a file").expected(self.syntax())),
-        }
+    fn parse(&self, arguments: Option<&str>) -> Result<PropensitySpec> {
+        Ok(PropensitySpec::Table(read_file(self, arguments)?))
     }
 
-    fn family(&self, _spec: &Spec) -> Result<Option<Phi>> {
+    fn family(&self, _arguments: Option<&str>) -> Result<Option<Phi>> {
         Ok(None)
     }
 }

@@ -4,7 +4,7 @@
 
 use super::line::class;
 use super::svg::{Svg, cut, short, ticks};
-use crate::report::audit::{Standing, Verdict};
+use crate::audit::{Standing, Verdict};
 
 const WIDTH: f64 = 460.0;
 const LEFT: f64 = 12.0;

@@ -1,8 +1,8 @@
 //! The map of JPV's constants: which of two models is ahead where, and by how much.
 
 use super::svg::{Svg, cut, short, ticks};
-use crate::propensity::models::{self, MODELS};
-use crate::report::audit::flips::{FlipMap, MOST_A, MOST_B};
+use crate::audit::flips::{FlipMap, MOST_A, MOST_B};
+use crate::propensity::models::{self, PROPENSITY_MODELS};
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 372.0;
@@ -60,7 +60,7 @@ pub(super) fn svg(map: &FlipMap, title: &str, is_file: bool) -> String {
 
 /// Named constants of the model that lie on the map.
 pub(in crate::report) fn presets() -> Vec<(&'static str, f64, f64)> {
-    let jpv = MODELS.iter().find(|model| model.name() == "jpv").map_or(&[][..], |model| model.presets());
+    let jpv = PROPENSITY_MODELS.iter().find(|model| model.name() == "jpv").map_or(&[][..], |model| model.presets());
     let place = |preset: &models::Preset| Some((preset.name, *preset.theta.first()?, *preset.theta.get(1)?));
     jpv.iter().filter_map(place).filter(|(_, a, b)| *a <= MOST_A && *b <= MOST_B).collect()
 }

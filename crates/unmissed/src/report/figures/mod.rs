@@ -6,9 +6,10 @@ mod line;
 pub(super) mod map;
 mod svg;
 
-use super::audit::flips::FlipMap;
-use super::audit::{AuditResult, Kind, Verdict};
+use super::charts;
 use super::plot::{self, Chart, Scale, Series};
+use crate::audit::flips::FlipMap;
+use crate::audit::{AuditResult, Kind, Verdict};
 use crate::data::Output;
 use crate::error::Result;
 use std::path::{Path, PathBuf};
@@ -121,20 +122,17 @@ fn frequencies(result: &AuditResult) -> Option<Figure> {
 fn propensities(result: &AuditResult) -> Option<Figure> {
     let mut chart =
         Chart::new("Propensities").x("training rows with the label", Scale::Log).y("propensity", Scale::Linear).y_covers(0.0, 1.0);
-    let with_ends = |name: &str, estimates: &[(f64, f64, f64, f64)]| {
-        Series::points(name, estimates.iter().map(|e| (e.0, e.1))).intervals(estimates.iter().map(|e| (e.2, e.3)))
-    };
     for report in result.propensities.iter().filter(|report| !report.curve.is_empty()) {
         chart = chart.series(Series::line(report.name.clone(), report.curve.clone()));
     }
     if let Some(direct) = result.direct.as_ref().filter(|direct| !direct.estimates.is_empty()) {
-        chart = chart.series(with_ends("direct, label by label", &direct.estimates));
+        chart = chart.series(charts::points("direct, label by label", &direct.estimates));
     }
     // Estimates of all labels lie on top of each other: the last one is the one to use.
     let mut estimates = result.propensities.iter().filter(|report| !report.estimates.is_empty());
     let assumed = estimates.clone().filter(|report| report.kind == Kind::Assumed);
     for report in assumed.chain(estimates.rfind(|report| report.kind == Kind::Estimated)) {
-        chart = chart.series(with_ends(&report.name, &report.estimates));
+        chart = chart.series(charts::points(&report.name, &report.estimates));
     }
     let evidence = result.propensities.iter().any(|report| report.against.is_some());
     let what = if evidence {

@@ -1,6 +1,6 @@
 //! All scores as csv, for the link on the page.
 
-use crate::report::audit::AuditResult;
+use crate::audit::AuditResult;
 
 /// One line for each number, with the digits that six places of a share need.
 pub(super) fn scores(result: &AuditResult) -> Vec<u8> {

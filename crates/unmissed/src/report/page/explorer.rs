@@ -1,9 +1,9 @@
 //! What the sliders of the page need: hits by training count, and the constants to start from.
 
+use crate::audit::AuditResult;
+use crate::audit::flips::{MOST_A, MOST_B};
 use crate::error::{Error, Result};
 use crate::propensity::models;
-use crate::report::audit::AuditResult;
-use crate::report::audit::flips::{MOST_A, MOST_B};
 use crate::report::figures::map::presets;
 use serde_json::json;
 

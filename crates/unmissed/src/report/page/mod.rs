@@ -12,10 +12,10 @@ mod scores;
 pub mod sections;
 mod verdict;
 
-use super::audit::AuditResult;
 use super::figures::{Figure, figures};
 use super::text::harmless_page;
 use super::{Column as Plain, STATISTICS};
+use crate::audit::AuditResult;
 use crate::data::Output;
 use crate::error::{Error, Result};
 use askama::Template;

@@ -1,7 +1,7 @@
 //! The propensity models as the page shows them.
 
 use super::parts::{Cell, Table};
-use crate::report::audit::{AuditResult, Kind};
+use crate::audit::{AuditResult, Kind};
 
 pub(super) struct Propensities {
     pub(super) models: Table,

@@ -1,10 +1,10 @@
 //! The scores as the page shows them: a table for each metric and k, and the groups of labels.
 
 use super::parts::{Cell, Table};
+use crate::audit::AuditResult;
 use crate::error::Result;
 use crate::evaluate::Row;
 use crate::metrics::{self, Estimator};
-use crate::report::audit::AuditResult;
 
 /// The tables of one metric.
 pub(super) struct MetricView {

@@ -1,8 +1,8 @@
 //! The verdict and the findings as the page shows them.
 
 use super::parts::{Cell, Table, interval};
+use crate::audit::AuditResult;
 use crate::evaluate::{CHECKS, Severity};
-use crate::report::audit::AuditResult;
 
 /// Messages of a finding that are shown at once.
 const SHOWN: usize = 3;

@@ -1,0 +1,188 @@
+//! What an audit finds, as plain data: pages, tables and files are drawn from it and compute nothing.
+
+use super::by_row::{RowReport, words};
+use super::flips::FlipMap;
+use super::needs::Need;
+use super::provenance::Provenance;
+use super::verdict::Verdict;
+use crate::data::{DataStats, RankCount};
+use crate::evaluate::{EvaluationResult, Finding, HitsByCount};
+use crate::propensity::bands::Band;
+use crate::propensity::contradiction::Contradiction;
+use crate::propensity::points::LabelPoint;
+use crate::propensity::{Bound, Sample};
+use serde::Serialize;
+
+/// Everything that an audit found.
+#[derive(Clone, Debug, Serialize)]
+pub struct AuditResult {
+    /// What the data are called.
+    pub name: String,
+    /// Lengths of top lists.
+    pub ks: Vec<usize>,
+    /// Level of intervals.
+    pub level: f64,
+    /// Who wins, under what, and what that is worth.
+    pub verdict: Verdict,
+    /// What to know before believing the numbers: those of the evaluation and those of the evidence, by code.
+    pub findings: Vec<Finding>,
+    /// The data sets.
+    pub data: Vec<DataPart>,
+    /// The training data as curves see them.
+    pub sample: Option<SampleSize>,
+    /// The propensity models.
+    pub propensities: Vec<PropensityReport>,
+    /// Propensities that depend on the row, by audited model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_row: Vec<RowReport>,
+    /// Models without such propensities although their predictions for training rows are given, and why.
+    pub left_out_by_row: Vec<String>,
+    /// What a controlled set says label by label.
+    pub direct: Option<DirectReport>,
+    /// Curves that could not be fitted and other things that were left out, in words.
+    pub left_out: Vec<String>,
+    /// The scores.
+    pub evaluation: EvaluationResult,
+    /// The scores on complete labels, when those were given.
+    pub truth: Option<EvaluationResult>,
+    /// Hits by training count: what unbiased scores under any curve follow from.
+    pub tallies: Option<HitsByCount>,
+    /// Where in the plane of JPV's constants which model is ahead.
+    pub flips: Option<FlipMap>,
+    /// How many rows useful intervals need.
+    pub needs: Vec<Need>,
+    /// What each kind of number rests on.
+    pub assumptions: Vec<Assumed>,
+    /// How the run can be repeated.
+    pub provenance: Provenance,
+}
+
+impl AuditResult {
+    /// The short name of a propensity model.
+    pub fn short_name<'a>(&'a self, origin: &'a str) -> &'a str {
+        let report = || self.propensities.iter().find(|report| report.origin == origin).map(|report| report.name.as_str());
+        words(origin).or_else(report).unwrap_or(origin)
+    }
+
+    /// The names of the predicting models.
+    pub fn models(&self) -> Vec<&str> {
+        self.evaluation.rows.iter().fold(Vec::new(), |mut names, row| {
+            if !names.contains(&row.model.as_str()) {
+                names.push(&row.model);
+            }
+            names
+        })
+    }
+}
+
+/// A data set that took part.
+#[derive(Clone, Debug, Serialize)]
+pub struct DataPart {
+    /// What it was used for: `train`, `test`, `controlled`, `later`, `truth`.
+    pub role: &'static str,
+    /// Its statistics.
+    pub statistics: DataStats,
+    /// Points of its rank-frequency plot.
+    pub frequencies: Vec<RankCount>,
+}
+
+/// Rows and largest label of the training data.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SampleSize {
+    /// Number of rows, n.
+    pub rows: f64,
+    /// Positives of the most frequent label.
+    pub largest: f64,
+}
+
+impl From<Sample> for SampleSize {
+    fn from(sample: Sample) -> Self {
+        SampleSize { rows: sample.rows, largest: sample.largest }
+    }
+}
+
+/// How propensities came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Somebody else's constants, or values from a file.
+    Assumed,
+    /// A curve fitted to the evidence of this audit.
+    Fitted,
+    /// Estimated from the evidence of this audit.
+    Estimated,
+}
+
+impl Kind {
+    /// The word for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Assumed => "assumed",
+            Kind::Fitted => "fitted",
+            Kind::Estimated => "estimated",
+        }
+    }
+}
+
+/// One propensity model, and what speaks for and against it.
+#[derive(Clone, Debug, Serialize)]
+pub struct PropensityReport {
+    /// The spec with all constants, or the estimator: the `propensity` of the scores' rows.
+    pub origin: String,
+    /// The same for people.
+    pub name: String,
+    /// How it came about.
+    pub kind: Kind,
+    /// In which sense it bounds the truth.
+    pub bound: Bound,
+    /// What everybody who uses it should know.
+    pub notes: Vec<String>,
+    /// Propensity of the rarest label that occurs.
+    pub rarest: Option<f64>,
+    /// Propensity of the most frequent label.
+    pub most_frequent: Option<f64>,
+    /// Relevant labels a row that it implies.
+    pub labels_per_row: Option<f64>,
+    /// Labels whose implied prior is above 1.
+    pub impossible: u64,
+    /// The worst of them, with its implied prior.
+    pub worst: Option<(u32, f64)>,
+    /// Effective share of the observed positives under the weights 1/p.
+    pub effective_share: Option<f64>,
+    /// The largest factor by which ten copies of the data change a propensity; curves only.
+    pub change_by_copies: Option<f64>,
+    /// Pooled propensities by training count.
+    pub bands: Vec<Band>,
+    /// The curve, at counts that occur.
+    pub curve: Vec<(f64, f64)>,
+    /// Labels with an estimate of their own: count, propensity, and the ends of its interval.
+    pub estimates: Vec<LabelPoint>,
+    /// Mean squared difference of 1/p from the evidence.
+    pub mse: Option<f64>,
+    /// Held against the evidence.
+    pub against: Option<Contradiction>,
+}
+
+/// What a controlled set says label by label.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectReport {
+    /// Labels with an estimate.
+    pub estimated: usize,
+    /// Observed labels without a controlled positive.
+    pub without_controlled_positive: usize,
+    /// Labels never observed in training.
+    pub never_observed: usize,
+    /// Labels with an estimate: count, propensity, and the ends of its interval; some of many.
+    pub estimates: Vec<LabelPoint>,
+}
+
+/// What a kind of number rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Assumed {
+    /// The estimator.
+    pub estimator: String,
+    /// The metrics concerned.
+    pub metrics: Vec<String>,
+    /// The assumption as a sentence.
+    pub assumption: String,
+}

@@ -1,0 +1,210 @@
+//! Which findings the numbers call for, and the notes on how to read them.
+
+use super::Finish;
+use crate::error::Result;
+use crate::evaluate::findings::{Check, Finding, U001, U003, U006, U007, U009};
+use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::report::{Comparison, Row};
+use crate::evaluate::tally::layout::{ROWS, UNLABELLED, VOID, X, XX};
+use crate::metrics::{Estimator, Shape};
+use crate::request::IntervalKind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer effective rows than this are few.
+const FEW: f64 = 100.0;
+
+/// Findings of the settings and of the numbers, by code.
+pub(in crate::evaluate) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
+    let mut findings = finish.settings.findings.clone();
+    findings.extend(out_of_range(finish, rows)?);
+    findings.extend(few_rows(finish));
+    findings.extend(orders(comparisons));
+    findings.extend(without_information(finish));
+    findings.extend(void(finish));
+    findings.sort_by(|a, b| a.code.cmp(&b.code));
+    Ok(findings)
+}
+
+/// One finding for each (propensity, model), with the worst case as the example.
+fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
+    let mut cases: BTreeMap<(&str, &str), Vec<(f64, String)>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.estimator == Estimator::Unbiased) {
+        let (Some(value), Some(low), Some(high)) = (row.value, row.low, row.high) else { continue };
+        let name = row.metric.split(':').next().unwrap_or(&row.metric);
+        let highest = crate::metrics::find(name)?.highest(finish.settings.largest_weight);
+        let excess = (low - highest).max(-high);
+        if excess > 0.0 {
+            let text = format!(
+                "{}@{} of {} is {value:.4} [{low:.4}, {high:.4}], outside 0 to {highest}{}",
+                row.metric,
+                row.k,
+                row.model,
+                if row.group == "all" { String::new() } else { format!(" in group {}", row.group) }
+            );
+            let propensity = row.propensity.as_deref().unwrap_or("");
+            cases.entry((propensity, &row.model)).or_default().push((excess, text));
+        }
+    }
+    Ok(cases
+        .into_iter()
+        .filter_map(|((propensity, _), cases)| example(&U001, &format!("with {propensity}, unbiased "), cases))
+        .collect())
+}
+
+/// The worst case in full, the others as a number.
+fn example(check: &Check, start: &str, cases: Vec<(f64, String)>) -> Option<Finding> {
+    let others = cases.len().saturating_sub(1);
+    let (_, worst) = cases.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+    Some(Finding::new(check, format!("{start}{worst}{more}")))
+}
+
+fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
+    let mut cases: BTreeMap<(usize, usize), Vec<(f64, String)>> = BTreeMap::new();
+    for key in finish.keys() {
+        let is_sum = finish.term(key).is_some_and(|(_, term)| matches!(term.kind, Kind::Sum { .. }));
+        if key.estimator != Estimator::Unbiased || key.group != 0 || !is_sum {
+            continue;
+        }
+        for (model, name) in finish.settings.models.iter().enumerate() {
+            let (x, xx) = (finish.total(key, model, X), finish.total(key, model, XX));
+            let effective = if xx > 0.0 { x * x / xx } else { continue };
+            if effective < FEW && finish.n() >= FEW {
+                let metric = finish.settings.metrics[key.metric].name();
+                let text = format!(
+                    "{metric}@{} of {name} rests on {effective:.1} effective rows of {}",
+                    finish.settings.ks[key.ki], finish.settings.rows
+                );
+                cases.entry((key.column, model)).or_default().push((-effective, text));
+            }
+        }
+    }
+    let start = |column: usize| format!("with {}, unbiased ", finish.settings.columns[column].origin.as_deref().unwrap_or(""));
+    cases.into_iter().filter_map(|((column, _), cases)| example(&U003, &start(column), cases)).collect()
+}
+
+/// Signs of a difference by propensity model: one finding for each pair of models.
+fn orders(comparisons: &[Comparison]) -> Vec<Finding> {
+    /// Two models, a metric and k, and the propensity models that put the first model above or below.
+    struct Case<'a> {
+        cell: (&'a str, &'a str, &'a str, usize),
+        leaders: [BTreeSet<&'a str>; 2],
+    }
+    let mut cells: Vec<Case<'_>> = Vec::new();
+    for c in comparisons.iter().filter(|c| c.group == "all" && c.estimator == Estimator::Unbiased) {
+        let (Some(difference), Some(propensity)) = (c.difference, c.propensity.as_deref()) else { continue };
+        let cell = (c.a.as_str(), c.b.as_str(), c.metric.as_str(), c.k);
+        let place = cells.iter().position(|case| case.cell == cell).unwrap_or_else(|| {
+            cells.push(Case { cell, leaders: Default::default() });
+            cells.len() - 1
+        });
+        if difference != 0.0 {
+            cells[place].leaders[usize::from(difference < 0.0)].insert(propensity);
+        }
+    }
+    let mut findings: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for Case { cell: (a, b, metric, k), leaders } in &cells {
+        let names = leaders.each_ref().map(|set| set.iter().copied().collect::<Vec<_>>().join(", "));
+        if leaders.iter().all(|set| !set.is_empty()) {
+            let text = format!("{metric}@{k}: {a} is above {b} with {}, below with {}", names[0], names[1]);
+            findings.entry((a, b)).or_default().push(text);
+        }
+    }
+    findings
+        .into_values()
+        .map(|texts| {
+            let more = if texts.len() > 1 { format!(" (and {} more)", texts.len() - 1) } else { String::new() };
+            Finding::new(&U006, format!("{}{more}", texts[0]))
+        })
+        .collect()
+}
+
+fn without_information(finish: &Finish<'_>) -> Option<Finding> {
+    let rows = finish.totals[finish.layout.counter(ROWS)];
+    let mut parts = Vec::new();
+    let unlabelled = finish.totals[finish.layout.counter(UNLABELLED)];
+    if unlabelled > 0.0 {
+        let left_out = if finish.n() < rows { " and are left out" } else { "" };
+        parts.push(format!("{unlabelled} of {rows} rows have no label{left_out}"));
+    }
+    for (model, name) in finish.settings.models.iter().enumerate() {
+        let silent = finish.totals[finish.layout.silent(model)];
+        if silent > 0.0 {
+            parts.push(format!("{silent} rows have no prediction of {name}"));
+        }
+    }
+    let (labels, present) = (finish.settings.labels, finish.tally.positives.ids.len() as u64);
+    if labels > present {
+        parts.push(format!("{} of {labels} labels have no positive in these rows", labels - present));
+    }
+    (!parts.is_empty()).then(|| Finding::new(&U007, parts.join("; ")))
+}
+
+fn void(finish: &Finish<'_>) -> Vec<Finding> {
+    let mut cases: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    for key in finish.keys().into_iter().filter(|key| key.estimator == Estimator::Unbiased) {
+        for model in 0..finish.settings.models.len() {
+            let void = finish.total(key, model, VOID);
+            if void > 0.0 {
+                let most = cases.entry((key.metric, key.column)).or_default();
+                *most = most.max(void);
+            }
+        }
+    }
+    cases
+        .into_iter()
+        .map(|((metric, column), void)| {
+            let propensity = finish.settings.columns[column].origin.as_deref().unwrap_or("");
+            let metric = finish.settings.metrics[metric].name();
+            Finding::new(
+                &U009,
+                format!("with {propensity}, unbiased {metric} cancels beyond 1e8 in {void} of {} rows", finish.settings.rows),
+            )
+        })
+        .collect()
+}
+
+/// How to read the numbers.
+pub(in crate::evaluate) fn notes(finish: &Finish<'_>) -> Vec<String> {
+    let settings = finish.settings;
+    let mut notes = settings.notes.clone();
+    let level = settings.level * 100.0;
+    match settings.interval {
+        IntervalKind::Population => notes.push(format!("{level} % intervals: rows are a sample (population)")),
+        IntervalKind::Mask => {
+            notes.push(format!(
+                "{level} % intervals: these rows, only which labels are missing is random (mask); those of normalized values, of macro-f \
+                 and coverage and of observed recall and ndcg-min are rather too wide (an upper bound of the variance)"
+            ));
+            if settings.only_column().is_none() {
+                notes.push("observed values have no mask interval: how they vary depends on which propensities are right".into());
+            }
+            if settings.models.len() > 1 {
+                notes.push(
+                    "differences of macro-f and coverage have no mask interval: counts by label do not say which hits are common"
+                        .into(),
+                );
+            }
+        }
+    }
+    let is_plain = |place: &usize| match settings.metrics[*place].metric().map(|metric| metric.shape()) {
+        Ok(Shape::Label(term)) => finish.is_plain(term),
+        _ => true,
+    };
+    for place in finish.label_places.iter().filter(|place| !is_plain(place)) {
+        let name = settings.metrics[*place].name();
+        notes.push(format!("{name} has no interval under these conventions: which labels are absent varies too"));
+    }
+    for column in settings.columns.iter().filter(|column| column.clip.is_none()) {
+        let Some(origin) = &column.origin else { continue };
+        notes.push(if column.uncertain {
+            format!(
+                "{origin}: the uncertainty of the propensities is in the intervals of unbiased and clipped sums (precision, ndcg, \
+                 weighted-precision), in no others"
+            )
+        } else {
+            format!("{origin}: propensities are taken as known")
+        });
+    }
+    notes
+}

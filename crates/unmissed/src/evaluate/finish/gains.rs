@@ -1,0 +1,81 @@
+//! Sums over labels of what the top lists gain from each: for the uncertainty of propensities and the bias of clipping.
+//!
+//! Uncertain propensities add `n^-2 sum_j G_j^2 Var(q_j)` to the variance of an unbiased or clipped sum (where the cut does not
+//! decide), with G_j the (weighted, discounted) hits of label j; two models: `(G_j^a - G_j^b)^2`. Sums that divide each row by its
+//! own number of labels are not functions of counts by label: for them propensities are taken as known.
+//!
+//! Clipping at tau makes the expected value of a relevant label `p_j min(q_j, tau)`, which is too small by `(1 - tau p_j)_+`. How
+//! many labels of a top list are relevant is unknown, at most all, so the bias is at most
+//! `n^-1 sum over top lists of w d (1 - tau p_j)_+ / scale`. It is downwards.
+//!
+//! # Assumes
+//! Errors of the propensities of different labels are independent; the curve behind them adds more.
+
+use crate::evaluate::plan::settings::{Kind, Term};
+use crate::evaluate::tally::Tally;
+
+/// A cell of a sum over labels.
+#[derive(Clone, Copy)]
+pub(in crate::evaluate) struct Cell<'a> {
+    pub(in crate::evaluate) term: &'a Term,
+    pub(in crate::evaluate) ki: usize,
+    pub(in crate::evaluate) group: usize,
+    pub(in crate::evaluate) column: usize,
+}
+
+/// Which counts of a label are gained.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Hits,
+    Predictions,
+}
+
+/// Gains by label (ascending): `w_j sum_{r <= k} d_r count_jr / scale`.
+fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)> {
+    let Kind::Sum { discounts, scales, weighted, by_relevant: false } = &cell.term.kind else { return Vec::new() };
+    let (labels, k) = (&tally.labels[model], tally.settings.ks[cell.ki]);
+    let mut gains = Vec::new();
+    for (place, label) in labels.ids.iter().enumerate() {
+        let entries = labels.entries(place).take_while(|(rank, _, _)| (*rank as usize) < k);
+        let count = |(rank, predicted, hits)| {
+            let rank: u32 = rank;
+            discounts[rank as usize] * f64::from(if of == Of::Hits { hits } else { predicted })
+        };
+        let gain: f64 = entries.map(count).sum();
+        // The table need not have labels that gain nothing.
+        if gain == 0.0 {
+            continue;
+        }
+        let at = tally.table.place(*label);
+        if cell.group == 0 || usize::from(tally.table.group(at)) + 1 == cell.group {
+            let weight = scales[cell.ki] * if *weighted { tally.table.weight(at) } else { 1.0 };
+            gains.push((*label, gain * weight));
+        }
+    }
+    gains
+}
+
+/// What uncertain propensities add to the variance of a value, or of the difference of two models.
+pub(in crate::evaluate) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
+    if !tally.settings.columns[cell.column].uncertain {
+        return 0.0;
+    }
+    let mut all = gains(tally, cell, a, Of::Hits);
+    if let Some(b) = b {
+        all.extend(gains(tally, cell, b, Of::Hits).into_iter().map(|(label, gain)| (label, -gain)));
+        all.sort_by_key(|entry| entry.0);
+    }
+    let of_label = |same: &[(u32, f64)]| {
+        let gain: f64 = same.iter().map(|entry| entry.1).sum();
+        gain * gain * tally.table.variance(tally.table.place(same[0].0), cell.column)
+    };
+    all.chunk_by(|x, y| x.0 == y.0).map(of_label).sum::<f64>() / (n * n)
+}
+
+/// The most that clipping can lower the expected value.
+pub(in crate::evaluate) fn clipping_bias(tally: &Tally, n: f64, cell: Cell<'_>, model: usize) -> Option<f64> {
+    let (parent, tau) = tally.settings.columns[cell.column].clip?;
+    let lost = |(label, gain): (u32, f64)| gain * (1.0 - tau / tally.table.inverse_at(tally.table.place(label))[parent]).max(0.0);
+    let total: f64 = gains(tally, cell, model, Of::Predictions).into_iter().map(lost).sum();
+    Some(total / n)
+}

@@ -1,0 +1,132 @@
+//! Means over labels with their intervals.
+//!
+//! `population`: a seeded bootstrap over rows. `mask`: labels are masked pair by pair, and a mean over labels is a sum of functions
+//! of independent masks, so the inequality of Efron and Stein bounds its variance by
+//! `m^-2 sum_j (1 - p_j) [h (f(h, P) - f(h - 1, P - 1))^2 + (P - h) (f(h, P) - f(h, P - 1))^2]`, with h hits and P positives of label j:
+//! what each observed label adds. How the masks of two models' hits hang together is not in counts by label, so differences have no
+//! mask interval.
+//!
+//! # Assumes
+//! Mask intervals: labels go missing independently across rows.
+
+use super::bootstrap::{Replicates, variance};
+use super::interval::Measured;
+use super::{Finish, Key};
+use crate::metrics::{LabelCounts, LabelTerm, Shape};
+use crate::request::{ABSENT_LABELS, COVERAGE_OF};
+
+impl Finish<'_> {
+    fn label_place(&self, key: Key) -> Option<usize> {
+        self.label_places.iter().position(|place| *place == key.metric)
+    }
+
+    fn label_term(&self, key: Key) -> Option<&'static dyn LabelTerm> {
+        match self.settings.metrics[key.metric].metric().map(|metric| metric.shape()) {
+            Ok(Shape::Label(term)) => Some(term),
+            _ => None,
+        }
+    }
+
+    /// The value of one model with its variance.
+    pub(in crate::evaluate) fn measure_label(&self, key: Key, model: usize) -> Measured {
+        let (Some(place), Some(term)) = (self.label_place(key), self.label_term(key)) else { return Measured::default() };
+        let (sums, labels) = (&self.labels[model], self.divisor(key, term));
+        let mut total = sums.sums[sums.at(key.group, place, key.ki, key.column)];
+        if self.counts_absent(term) {
+            total += self.absent(key, model);
+        }
+        let spread = match self.is_mask() {
+            _ if !self.is_plain(term) => None,
+            true => self.label_mask_variance(key, model, term).map(|v| v / (labels * labels)),
+            false => self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.column).iter().map(|v| v / labels))),
+        };
+        Measured::new(total / labels, spread)
+    }
+
+    /// The variance of the difference of two models.
+    pub(in crate::evaluate) fn label_difference_variance(&self, key: Key, a: usize, b: usize) -> Option<f64> {
+        let (place, term) = (self.label_place(key)?, self.label_term(key)?);
+        if self.is_mask() || !self.is_plain(term) {
+            return None;
+        }
+        let labels = self.divisor(key, term);
+        self.spread(|r| {
+            let of = |model| r.of(model, key.group, place, key.ki, key.column);
+            variance(of(a).iter().zip(of(b)).map(|(a, b)| (a - b) / labels).collect::<Vec<_>>().into_iter())
+        })
+    }
+
+    fn spread(&self, of: impl Fn(&Replicates) -> Option<f64>) -> Option<f64> {
+        self.replicates.as_ref().and_then(of)
+    }
+
+    fn counts_absent(&self, term: &dyn LabelTerm) -> bool {
+        term.is_open_when_absent() && self.settings.conventions.differs(&ABSENT_LABELS)
+    }
+
+    fn is_of_present(&self, term: &dyn LabelTerm) -> bool {
+        term.may_be_of_present() && self.settings.conventions.differs(&COVERAGE_OF)
+    }
+
+    /// Whether the sum over labels and what it is divided by are those that intervals know of: which labels are absent or present
+    /// varies as well, and neither the bootstrap nor the counts follow that.
+    pub(in crate::evaluate) fn is_plain(&self, term: &dyn LabelTerm) -> bool {
+        !self.counts_absent(term) && !self.is_of_present(term)
+    }
+
+    fn in_group(&self, key: Key, label: u32) -> bool {
+        key.group == 0 || usize::from(self.tally.table.group(self.tally.table.place(label))) + 1 == key.group
+    }
+
+    /// What the sum over labels is divided by.
+    fn divisor(&self, key: Key, term: &dyn LabelTerm) -> f64 {
+        if self.is_of_present(term) {
+            return self.tally.positives.ids.iter().filter(|label| self.in_group(key, **label)).count() as f64;
+        }
+        self.settings.groups[key.group].1 as f64
+    }
+
+    /// Labels of the group that are neither present nor in a top list.
+    fn absent(&self, key: Key, model: usize) -> f64 {
+        let (counts, k) = (&self.tally.labels[model], self.settings.ks[key.ki]);
+        let is_predicted = |place: usize| counts.entries(place).next().is_some_and(|(rank, _, _)| (rank as usize) < k);
+        let predicted = (0..counts.ids.len()).filter(|place| is_predicted(*place)).map(|place| counts.ids[place]);
+        let positives = &self.tally.positives.ids;
+        let only_predicted = predicted.filter(|label| positives.binary_search(label).is_err());
+        let seen = positives.iter().copied().chain(only_predicted).filter(|label| self.in_group(key, *label)).count();
+        self.settings.groups[key.group].1 as f64 - seen as f64
+    }
+
+    /// The mask variance of the sum over labels; see the module's page.
+    fn label_mask_variance(&self, key: Key, model: usize, term: &dyn LabelTerm) -> Option<f64> {
+        let known = if key.column == 0 { self.settings.only_column()? } else { key.column };
+        let (counts, positives) = (&self.tally.labels[model], &self.tally.positives);
+        let (k, beta) = (self.settings.ks[key.ki], self.settings.metrics[key.metric].beta);
+        let mut total = 0.0;
+        for (place, label) in counts.ids.iter().enumerate() {
+            let Ok(at) = positives.ids.binary_search(label) else { continue };
+            if !self.in_group(key, *label) {
+                continue;
+            }
+            let inverse = self.tally.table.inverse_at(self.tally.table.place(*label));
+            let within = counts.entries(place).take_while(|(rank, _, _)| (*rank as usize) < k);
+            let (predicted, hits) =
+                within.fold((0.0, 0.0), |(p, h), (_, predicted, hit)| (p + f64::from(predicted), h + f64::from(hit)));
+            let of = |hits: f64, positives: f64| {
+                let mut out = [0.0];
+                if hits > 0.0 {
+                    term.add(LabelCounts { hits, predicted, positives }, &inverse[key.column..=key.column], beta, &mut out);
+                }
+                out[0]
+            };
+            if hits > 0.0 {
+                let present = positives.counts[at] as f64;
+                let whole = of(hits, present);
+                let with_hit = hits * (whole - of(hits - 1.0, present - 1.0)).powi(2);
+                let without = (present - hits) * (whole - of(hits, present - 1.0)).powi(2);
+                total += (1.0 - 1.0 / inverse[known]) * (with_hit + without);
+            }
+        }
+        Some(total)
+    }
+}

@@ -1,0 +1,255 @@
+//! Row terms: what one row adds to the sums of every cell.
+//!
+//! Columns go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
+//! nothing but their best row term.
+
+use super::chunk::Scratch;
+use super::select::{FEW, sort_few};
+use crate::evaluate::plan::Plan;
+use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::plan::table::BLOCK;
+use crate::evaluate::tally::layout::{CROSS, D, DD, X, XD, XX};
+
+/// Adds the row terms of all labels together and of each group; `after` sees the row terms of each.
+#[inline(always)]
+pub(in crate::evaluate) fn sum_groups(
+    plan: &Plan<'_>,
+    s: &mut Scratch,
+    sums: &mut [f64],
+    after: impl Fn(&Scratch, usize, &mut [f64]),
+) {
+    // All labels of the row are members: the list is always 0, 1, ..., and only its length changes.
+    while s.everybody.len() < s.places.len() {
+        s.everybody.push(s.everybody.len() as u32);
+    }
+    s.everybody.truncate(s.places.len());
+    std::mem::swap(&mut s.members, &mut s.everybody);
+    std::mem::swap(&mut s.group_hits, &mut s.hits);
+    sum_group(plan, 0, s, sums);
+    after(s, 0, sums);
+    std::mem::swap(&mut s.members, &mut s.everybody);
+    std::mem::swap(&mut s.group_hits, &mut s.hits);
+    for group in 1..plan.settings.groups.len() {
+        let is_member = |at: u32| usize::from(plan.table.group(s.places[at as usize])) + 1 == group;
+        s.members.clear();
+        s.members.extend((0..s.places.len() as u32).filter(|at| is_member(*at)));
+        for (group_hits, hits) in s.group_hits.iter_mut().zip(&s.hits) {
+            group_hits.clear();
+            group_hits.extend(hits.iter().filter(|hit| is_member(hit.at)));
+        }
+        sum_group(plan, group, s, sums);
+        after(s, group, sums);
+    }
+}
+
+/// Adds the row terms of one group.
+#[inline(always)]
+fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
+    let several = plan.models.len() > 1;
+    if several || plan.shown.is_some() {
+        s.terms.fill(0.0);
+    }
+    if s.members.is_empty() {
+        return;
+    }
+    let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
+    if plan.needs_best && plan.table.ordered {
+        order(plan, s);
+    }
+    for block in 0..plan.layout.width / BLOCK {
+        for model in 0..plan.models.len() {
+            if !s.group_hits[model].is_empty() {
+                sum_model(plan, group, model, block, s, sums);
+            }
+        }
+        if plan.needs_best {
+            sum_best(plan, group, block, s, sums);
+        }
+    }
+    super::sets::sum_sets(plan, group, s, sums);
+    if several && any_hit && !plan.mask {
+        sum_pairs(plan, group, s, sums);
+    }
+    if plan.mask {
+        super::mask::sum_mask(plan, group, s, sums);
+    }
+}
+
+#[inline(always)]
+fn block_of(values: &[f64], start: usize) -> [f64; BLOCK] {
+    let mut block = [0.0; BLOCK];
+    block.copy_from_slice(&values[start..start + BLOCK]);
+    block
+}
+
+/// The weight among the columns of a label.
+#[inline(always)]
+fn weight_of(plan: &Plan<'_>, columns: &[f64], base: usize) -> f64 {
+    plan.table.weight_column.map_or(1.0, |column| columns[base + column])
+}
+
+#[inline(always)]
+fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
+    for (column, sum) in sums[start..start + BLOCK].iter_mut().enumerate() {
+        *sum += f(column);
+    }
+}
+
+/// The larger and the smaller of two, column by column.
+#[inline(always)]
+fn ordered(a: [f64; BLOCK], b: [f64; BLOCK]) -> ([f64; BLOCK], [f64; BLOCK]) {
+    // Not by comparing: a conditional move back to where a number came from would become a slow masked store.
+    let larger = std::array::from_fn(|column| a[column].max(b[column]));
+    let smaller = std::array::from_fn(|column| a[column].min(b[column]));
+    (larger, smaller)
+}
+
+/// Where the columns of the labels of the group start, largest inverse propensity first, when one order serves all columns.
+#[inline(always)]
+fn order(plan: &Plan<'_>, s: &mut Scratch) {
+    let key = |at: u32| (s.places[at as usize] as u64) << 32 | u64::from(at);
+    s.order.clear();
+    if s.members.len() <= FEW {
+        let mut few = [u64::MAX; FEW];
+        few.iter_mut().zip(&s.members).for_each(|(slot, at)| *slot = key(*at));
+        sort_few(&mut few);
+        s.order.extend_from_slice(&few[..s.members.len()]);
+    } else {
+        s.order.extend(s.members.iter().map(|at| key(*at)));
+        s.order.sort_unstable();
+    }
+    let start = s.start;
+    s.order.iter_mut().for_each(|key| *key = ((start as u64) + (*key & 0xFFFF_FFFF)) * plan.layout.width as u64);
+}
+
+/// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
+#[inline(always)]
+fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
+    let (layout, kmax) = (plan.layout, plan.settings.kmax());
+    let mut sorted_for = None;
+    let count = s.members.len().min(kmax);
+    if s.best.len() < count {
+        s.best.resize(count, [0.0; BLOCK]);
+    }
+    for (place, term) in plan.terms.iter().enumerate() {
+        let Kind::Sum { discounts, scales, weighted, by_relevant } = &term.kind else { continue };
+        let factor = s.factor(*by_relevant);
+        if sorted_for != Some(*weighted) {
+            sorted_for = Some(*weighted);
+            let value_of = |base: usize| {
+                let mut value = block_of(&s.inverse, base + block * BLOCK);
+                if *weighted {
+                    let weight = weight_of(plan, &s.inverse, base);
+                    value.iter_mut().for_each(|v| *v *= weight);
+                }
+                value
+            };
+            if plan.table.ordered {
+                s.best.iter_mut().zip(&s.order).for_each(|(slot, base)| *slot = value_of(*base as usize));
+            } else {
+                for (seen, at) in s.members.iter().enumerate() {
+                    let mut value = value_of((s.start + *at as usize) * layout.width);
+                    // Insertion in all columns at once, without branches.
+                    for slot in &mut s.best[..seen.min(kmax)] {
+                        (*slot, value) = ordered(*slot, value);
+                    }
+                    if seen < kmax {
+                        s.best[seen] = value;
+                    }
+                }
+            }
+        }
+        let mut total = [0.0; BLOCK];
+        let mut rank = 0;
+        for (ki, (k, scale)) in plan.settings.ks.iter().zip(scales).enumerate() {
+            while rank < (*k).min(count) {
+                for (total, best) in total.iter_mut().zip(&s.best[rank]) {
+                    *total += discounts[rank] * best;
+                }
+                rank += 1;
+            }
+            let start = layout.best(group, place, ki) + block * BLOCK;
+            let value = total.map(|t| t * (scale * factor));
+            add(sums, start + D * layout.width, |column| value[column]);
+            add(sums, start + DD * layout.width, |column| value[column] * value[column]);
+            for model in 0..plan.models.len() {
+                if !s.group_hits[model].is_empty() {
+                    let x = block_of(&s.terms, plan.term_at(model, place, ki) + block * BLOCK);
+                    let start = layout.model(group, model, place, ki) + XD * layout.width + block * BLOCK;
+                    add(sums, start, |column| x[column] * value[column]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the row terms of sums and products of one model and block of columns.
+#[inline(always)]
+fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
+    let (layout, ks) = (plan.layout, &plan.settings.ks);
+    for (place, term) in plan.terms.iter().enumerate() {
+        let mut total = [if matches!(term.kind, Kind::Product) { 1.0 } else { 0.0 }; BLOCK];
+        let hits = &s.group_hits[model];
+        let mut next = 0;
+        for (ki, k) in ks.iter().enumerate() {
+            let value = match &term.kind {
+                Kind::Sum { discounts, scales, weighted, by_relevant } => {
+                    while next < hits.len() && (hits[next].rank as usize) < *k {
+                        let base = (s.start + hits[next].at as usize) * layout.width;
+                        let q = block_of(&s.inverse, base + block * BLOCK);
+                        let gain =
+                            discounts[hits[next].rank as usize] * if *weighted { weight_of(plan, &s.inverse, base) } else { 1.0 };
+                        for column in 0..BLOCK {
+                            total[column] += gain * q[column];
+                        }
+                        next += 1;
+                    }
+                    let scale = scales[ki] * s.factor(*by_relevant);
+                    total.map(|t| t * scale)
+                }
+                Kind::Product => {
+                    while next < hits.len() && (hits[next].rank as usize) < *k {
+                        let base = (s.start + hits[next].at as usize) * layout.width;
+                        let q = block_of(&s.inverse, base + block * BLOCK);
+                        for column in 0..BLOCK {
+                            total[column] *= 1.0 - q[column];
+                        }
+                        next += 1;
+                    }
+                    let mut value = total.map(|t| 1.0 - t);
+                    if let Some(table) = &plan.abandonment {
+                        // Column 0 is what was observed, column 1 the known rate.
+                        if block == 0 {
+                            value[1] = 1.0 - table[next];
+                        }
+                    }
+                    value
+                }
+                Kind::Set { .. } => break,
+            };
+            let start = layout.model(group, model, place, ki) + block * BLOCK;
+            add(sums, start + X * layout.width, |column| value[column]);
+            add(sums, start + XX * layout.width, |column| value[column] * value[column]);
+            let at = plan.term_at(model, place, ki) + block * BLOCK;
+            s.terms[at..at + BLOCK].copy_from_slice(&value);
+        }
+    }
+}
+
+/// Adds the products of the row terms of each pair of models.
+#[inline(always)]
+fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
+    let (layout, ks, terms) = (plan.layout, plan.settings.ks.len(), plan.terms.len());
+    let size = terms * ks * layout.width;
+    let start = layout.pair(CROSS, group, 0, 0, 0);
+    let mut pair = 0;
+    for a in 0..plan.models.len() {
+        for b in a + 1..plan.models.len() {
+            let (x, y) = (&s.terms[a * size..(a + 1) * size], &s.terms[b * size..(b + 1) * size]);
+            for ((sum, x), y) in sums[start + pair * size..start + (pair + 1) * size].iter_mut().zip(x).zip(y) {
+                *sum += x * y;
+            }
+            pair += 1;
+        }
+    }
+}

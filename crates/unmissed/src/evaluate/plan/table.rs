@@ -1,0 +1,140 @@
+//! What the pass and the finish look up by label: inverse propensities of all models side by side, their variances, weights and
+//! groups.
+//!
+//! The inverse propensities of one label lie in one piece, padded to blocks of [`BLOCK`], so that a hit costs a cache line or
+//! two, whatever the number of propensity models. Column 0 is the observed value, with an inverse propensity of 1.
+
+/// Columns are handled in blocks of this size.
+pub(in crate::evaluate) const BLOCK: usize = 8;
+
+/// The group of labels that are in none.
+pub(in crate::evaluate) const NO_GROUP: u16 = u16::MAX;
+
+/// See the module's page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::evaluate) struct Table {
+    /// Columns with padding; a multiple of [`BLOCK`].
+    pub(in crate::evaluate) width: usize,
+    /// The labels that the table has, ascending; `None` when places are labels or there is an index.
+    pub(in crate::evaluate) ids: Option<Vec<u32>>,
+    /// The place of each label that is looked up; several labels may have the same. Only labels that are positive somewhere are,
+    /// unless clipping or shown pairs ask for others too. Empty when there is none. Never written.
+    pub(in crate::evaluate) index: Vec<u32>,
+    /// Whether inverse propensities, and their products with weights, descend from place to place in every column: then the best
+    /// ranking of a row is in the order of places, whatever the propensity model. Never written.
+    pub(in crate::evaluate) ordered: bool,
+    /// Whether all labels have the inverse propensities of the one entry: there are neither propensities nor weights.
+    pub(in crate::evaluate) shared: bool,
+    /// Where the first label's columns are, so that each label's lie on as few cache lines as they can.
+    pub(in crate::evaluate) shift: usize,
+    /// Inverse propensities by place, column last.
+    pub(in crate::evaluate) inverse: Vec<f64>,
+    /// Variances of the inverse propensities in the same layout; empty when no propensities carry any.
+    pub(in crate::evaluate) variance: Vec<f64>,
+    /// The column that holds the label's weight, when there are weights: so it comes with the same cache line.
+    pub(in crate::evaluate) weight_column: Option<usize>,
+    /// Groups by place; empty without groups.
+    pub(in crate::evaluate) group: Vec<u16>,
+}
+
+impl Table {
+    /// Where a label's values are. Labels that a partial table lacks never occurred.
+    #[inline(always)]
+    pub(in crate::evaluate) fn place(&self, label: u32) -> usize {
+        if !self.index.is_empty() {
+            return self.index[label as usize] as usize;
+        }
+        match &self.ids {
+            None => label as usize,
+            Some(ids) => ids.binary_search(&label).unwrap_or(0),
+        }
+    }
+
+    /// Where the columns of a place start.
+    #[inline(always)]
+    pub(in crate::evaluate) fn base(&self, place: usize) -> usize {
+        if self.shared { 0 } else { self.shift + place * self.width }
+    }
+
+    /// The inverse propensities of a place.
+    #[inline(always)]
+    pub(in crate::evaluate) fn inverse_at(&self, place: usize) -> &[f64] {
+        let base = self.base(place);
+        &self.inverse[base..base + self.width]
+    }
+
+    /// The variance of an inverse propensity; 0 when it is taken as known.
+    pub(in crate::evaluate) fn variance(&self, place: usize, column: usize) -> f64 {
+        if self.variance.is_empty() { 0.0 } else { self.variance[place * self.width + column] }
+    }
+
+    /// The weight of a place; 1 without weights.
+    pub(in crate::evaluate) fn weight(&self, place: usize) -> f64 {
+        self.weight_column.map_or(1.0, |column| self.inverse_at(place)[column])
+    }
+
+    /// The group of a place.
+    #[inline(always)]
+    pub(in crate::evaluate) fn group(&self, place: usize) -> u16 {
+        if self.group.is_empty() { NO_GROUP } else { self.group[place] }
+    }
+
+    /// The same table for the given labels alone (ascending).
+    pub(in crate::evaluate) fn restricted(&self, labels: &[u32]) -> Table {
+        let places: Vec<usize> = labels.iter().map(|label| self.place(*label)).collect();
+        let wide = |values: &[f64]| -> Vec<f64> {
+            if values.is_empty() {
+                return Vec::new();
+            }
+            places.iter().flat_map(|place| values[place * self.width..(place + 1) * self.width].iter().copied()).collect()
+        };
+        Table {
+            width: self.width,
+            ids: Some(labels.to_vec()),
+            shared: self.shared,
+            ordered: false,
+            index: Vec::new(),
+            shift: 0,
+            inverse: if self.shared { self.inverse.clone() } else { wide(&self.inverse[self.shift..]) },
+            variance: wide(&self.variance),
+            weight_column: self.weight_column,
+            group: if self.group.is_empty() { Vec::new() } else { places.iter().map(|place| self.group[*place]).collect() },
+        }
+    }
+
+    /// The labels of both tables, which must agree where both have a label: `Err` has a label where they do not.
+    pub(in crate::evaluate) fn union(&self, other: &Table) -> Result<Table, u32> {
+        let (Some(a), Some(b)) = (&self.ids, &other.ids) else { return Ok(self.clone()) };
+        let mut labels: Vec<u32> = a.iter().chain(b).copied().collect();
+        labels.sort_unstable();
+        let differs = |pair: &&[u32]| pair[0] == pair[1] && self.restricted(&pair[..1]) != other.restricted(&pair[..1]);
+        if let Some(pair) = labels.windows(2).find(differs) {
+            return Err(pair[0]);
+        }
+        labels.dedup();
+        let mut out = Table {
+            width: self.width,
+            shared: self.shared,
+            weight_column: self.weight_column,
+            ids: Some(labels),
+            ..Table::default()
+        };
+        if self.shared {
+            out.inverse.clone_from(&self.inverse);
+        }
+        for label in out.ids.iter().flatten() {
+            let from = if a.binary_search(label).is_ok() { self } else { other };
+            let place = from.place(*label);
+            if !self.shared {
+                out.inverse.extend_from_slice(from.inverse_at(place));
+            }
+            if !from.variance.is_empty() {
+                out.variance.extend_from_slice(&from.variance[place * from.width..(place + 1) * from.width]);
+            }
+            if !from.group.is_empty() {
+                out.group.push(from.group[place]);
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,248 @@
+//! Whole numbers by label: how often it was predicted and hit at each rank, and how often it is positive.
+//!
+//! Memory grows with the labels that are predicted or positive, not with all labels. Counts add, so tallies of parts merge
+//! exactly.
+
+use crate::evaluate::pass::select::NONE;
+use rayon::prelude::*;
+
+/// Predictions and hits of one model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::evaluate) struct LabelTally {
+    /// Labels that are in some top list, ascending.
+    pub(in crate::evaluate) ids: Vec<u32>,
+    /// Where the entries of each label start, and at the end their number.
+    pub(in crate::evaluate) offsets: Vec<u64>,
+    /// Ranks, ascending within a label.
+    pub(in crate::evaluate) ranks: Vec<u32>,
+    /// Rows that have the label at this rank.
+    pub(in crate::evaluate) predicted: Vec<u32>,
+    /// Of these, rows that have it observed.
+    pub(in crate::evaluate) hits: Vec<u32>,
+}
+
+/// Up to this many labels are counted; more of them, or ranks that do not fit into 15 bits, go by sorting.
+const MOST_LABELS: usize = 1 << 25;
+/// Labels are counted in ranges, in parallel; each goes over all rows, so more ranges than threads gain nothing. Counts are whole
+/// numbers: the result is the same for any number of ranges.
+fn ranges() -> usize {
+    rayon::current_num_threads().clamp(1, 16)
+}
+
+/// Up to this many ranks a label's codes are counted, which is faster than sorting them.
+const FEW_RANKS: usize = 8;
+
+impl LabelTally {
+    /// Counts top lists: `kmax` labels a row, and a word of hits for each 64 of them.
+    pub(in crate::evaluate) fn count(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+        let parts: Vec<LabelTally> = if labels <= MOST_LABELS && kmax < 1 << 15 {
+            let size = labels.div_ceil(ranges()).max(1);
+            let range = |part: usize| (part * size).min(labels)..((part + 1) * size).min(labels);
+            (0..labels.div_ceil(size)).into_par_iter().map(|part| count_range(range(part), kmax, tops, hits)).collect()
+        } else {
+            vec![count_sorted(kmax, tops, hits)]
+        };
+        let mut all = LabelTally::new();
+        let total = parts.iter().map(|part| part.ranks.len()).sum();
+        [&mut all.ranks, &mut all.predicted, &mut all.hits].into_iter().for_each(|list| list.reserve_exact(total));
+        for part in parts {
+            let base = all.ranks.len() as u64;
+            all.ids.extend(part.ids);
+            all.offsets.extend(part.offsets[1..].iter().map(|offset| offset + base));
+            all.ranks.extend(part.ranks);
+            all.predicted.extend(part.predicted);
+            all.hits.extend(part.hits);
+        }
+        all
+    }
+
+    /// The entries of the label at a place: (rank, predicted, hits).
+    pub(in crate::evaluate) fn entries(&self, place: usize) -> impl Iterator<Item = (u32, u32, u32)> {
+        let range = self.offsets[place] as usize..self.offsets[place + 1] as usize;
+        range.map(|at| (self.ranks[at], self.predicted[at], self.hits[at]))
+    }
+
+    fn push(&mut self, label: u32, rank: u32, predicted: u32, hits: u32) {
+        if self.ids.last() != Some(&label) {
+            self.ids.push(label);
+            self.offsets.push(self.ranks.len() as u64);
+        }
+        self.ranks.push(rank);
+        self.predicted.push(predicted);
+        self.hits.push(hits);
+        if let Some(end) = self.offsets.last_mut() {
+            *end = self.ranks.len() as u64;
+        }
+    }
+
+    fn new() -> LabelTally {
+        LabelTally { offsets: vec![0], ..LabelTally::default() }
+    }
+
+    /// The sum of two tallies.
+    pub(in crate::evaluate) fn merge(&self, other: &LabelTally) -> LabelTally {
+        let rows = |tally: &LabelTally| -> Vec<(u32, u32, u32, u32)> {
+            let entry = |place: usize| tally.entries(place).map(move |(rank, p, h)| (tally.ids[place], rank, p, h));
+            (0..tally.ids.len()).flat_map(entry).collect()
+        };
+        let mut all = [rows(self), rows(other)].concat();
+        all.sort_unstable();
+        let mut merged = LabelTally::new();
+        for same in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            merged.push(same[0].0, same[0].1, same.iter().map(|e| e.2).sum(), same.iter().map(|e| e.3).sum());
+        }
+        merged
+    }
+}
+
+fn hit(words: &[u64], row: usize, rank: usize, kmax: usize) -> bool {
+    words[row * kmax.div_ceil(64) + rank / 64] >> (rank % 64) & 1 == 1
+}
+
+/// Counting sort by label; what is left to count at a label is a few codes of rank and hit.
+fn count_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+    let (start, size) = (range.start as u32, range.len() as u32);
+    // Where the codes of each label end, at first; then, as they are put in from behind, where they start.
+    let mut cursors = vec![0u32; range.len() + 1];
+    for label in tops.iter().copied().flatten() {
+        let place = label.wrapping_sub(start);
+        if place < size {
+            cursors[place as usize] += 1;
+        }
+    }
+    let mut total = 0;
+    for cursor in &mut cursors {
+        total += *cursor;
+        *cursor = total;
+    }
+    let mut codes = vec![0u16; total as usize];
+    let words = kmax.div_ceil(64);
+    for (tops, hits) in tops.iter().zip(hits) {
+        for (top, hits) in tops.chunks_exact(kmax).zip(hits.chunks_exact(words)) {
+            for (rank, label) in top.iter().enumerate() {
+                let place = label.wrapping_sub(start);
+                if place < size {
+                    let cursor = &mut cursors[place as usize];
+                    *cursor -= 1;
+                    codes[*cursor as usize] = (rank << 1) as u16 | (hits[rank / 64] >> (rank % 64) & 1) as u16;
+                }
+            }
+        }
+    }
+    let mut tally = LabelTally::new();
+    // As many of these as there are codes: mostly too many, but untouched memory is not there yet.
+    [&mut tally.ranks, &mut tally.predicted, &mut tally.hits].into_iter().for_each(|list| list.reserve_exact(codes.len()));
+    if kmax > FEW_RANKS {
+        for (place, pair) in cursors.windows(2).enumerate() {
+            let codes = &mut codes[pair[0] as usize..pair[1] as usize];
+            codes.sort_unstable();
+            for same in codes.chunk_by(|a, b| a >> 1 == b >> 1) {
+                let hits = same.iter().filter(|code| **code & 1 == 1).count();
+                tally.push(start + place as u32, u32::from(same[0] >> 1), same.len() as u32, hits as u32);
+            }
+        }
+        return tally;
+    }
+    for (place, pair) in cursors.windows(2).enumerate() {
+        let codes = &codes[pair[0] as usize..pair[1] as usize];
+        if codes.is_empty() {
+            continue;
+        }
+        let mut counts = [[0u32; 2]; FEW_RANKS];
+        codes.iter().for_each(|code| counts[usize::from(code >> 1) % FEW_RANKS][usize::from(code & 1)] += 1);
+        for (rank, [misses, hits]) in counts.iter().enumerate() {
+            if misses + hits > 0 {
+                tally.ranks.push(rank as u32);
+                tally.predicted.push(misses + hits);
+                tally.hits.push(*hits);
+            }
+        }
+        tally.ids.push(start + place as u32);
+        tally.offsets.push(tally.ranks.len() as u64);
+    }
+    tally
+}
+
+fn count_sorted(kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+    let mut entries: Vec<(u32, u32, bool)> = Vec::new();
+    for (tops, hits) in tops.iter().zip(hits) {
+        for (row, top) in tops.chunks_exact(kmax).enumerate() {
+            let stored = top.iter().enumerate().filter(|(_, label)| **label != NONE);
+            entries.extend(stored.map(|(rank, label)| (*label, rank as u32, hit(hits, row, rank, kmax))));
+        }
+    }
+    entries.par_sort_unstable();
+    let mut tally = LabelTally::new();
+    for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        tally.push(same[0].0, same[0].1, same.len() as u32, same.iter().filter(|e| e.2).count() as u32);
+    }
+    tally
+}
+
+/// How often each label is positive.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::evaluate) struct Positives {
+    /// Labels that are, ascending.
+    pub(in crate::evaluate) ids: Vec<u32>,
+    pub(in crate::evaluate) counts: Vec<u64>,
+}
+
+impl Positives {
+    /// Counts labels, of which there are `labels`.
+    pub(in crate::evaluate) fn count(labels: usize, ids: &[u32]) -> Positives {
+        let (ids, counts) = if labels <= 8 * ids.len() + (1 << 20) {
+            let size = labels.div_ceil(ranges()).max(1);
+            let count = |part: usize| {
+                let (start, end) = ((part * size).min(labels), ((part + 1) * size).min(labels));
+                let mut counters = vec![0u32; end - start];
+                for id in ids {
+                    if let Some(counter) = counters.get_mut((*id as usize).wrapping_sub(start)) {
+                        *counter += 1;
+                    }
+                }
+                let present = counters.into_iter().zip(start as u32..).filter(|(count, _)| *count > 0);
+                present.map(|(count, id)| (id, u64::from(count))).collect::<Vec<_>>()
+            };
+            let parts: Vec<Vec<(u32, u64)>> = (0..labels.div_ceil(size)).into_par_iter().map(count).collect();
+            parts.into_iter().flatten().unzip()
+        } else {
+            let mut sorted = ids.to_vec();
+            sorted.par_sort_unstable();
+            sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)).unzip()
+        };
+        Positives { ids, counts }
+    }
+
+    /// All of them together.
+    pub(in crate::evaluate) fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The sum of two.
+    pub(in crate::evaluate) fn merge(&self, other: &Positives) -> Positives {
+        let pairs = |p: &Positives| -> Vec<(u32, u64)> { p.ids.iter().copied().zip(p.counts.iter().copied()).collect() };
+        let mut all = [pairs(self), pairs(other)].concat();
+        all.sort_unstable();
+        let (ids, counts) = all.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|e| e.1).sum::<u64>())).unzip();
+        Positives { ids, counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_counting_agree_and_parts_merge() {
+        let tops: Vec<u32> = (0..300u32).map(|i| if i % 7 == 0 { NONE } else { i * i % 23 }).collect();
+        let hits: Vec<u64> = (0..100).map(|row| row % 8).collect();
+        let dense = LabelTally::count(23, 3, &[&tops], &[&hits]);
+        assert_eq!(dense, count_sorted(3, &[&tops], &[&hits]));
+        let first = LabelTally::count(23, 3, &[&tops[..150]], &[&hits[..50]]);
+        let second = LabelTally::count(23, 3, &[&tops[150..]], &[&hits[50..]]);
+        assert_eq!(first.merge(&second), dense);
+        assert_eq!(LabelTally::count(23, 3, &[&tops[..150], &tops[150..]], &[&hits[..50], &hits[50..]]), dense);
+        let ids = [3u32, 1, 3, 9];
+        assert_eq!(Positives::count(10, &ids), Positives::count(10, &ids[..2]).merge(&Positives::count(10, &ids[2..])));
+    }
+}
