@@ -39,6 +39,8 @@ pub enum Purpose {
     Folds = 13,
     /// Weights of rows in refits of row-dependent propensities, by replicate.
     RowRefits = 14,
+    /// Which pairs stand for all that are not known to be positive, by row.
+    PairSample = 15,
 }
 
 /// The stream for `index` under `purpose`.

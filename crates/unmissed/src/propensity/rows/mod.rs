@@ -17,7 +17,7 @@
 //! # Reference
 //! MacKay, "Bayesian interpolation", 1992, for the choice of v.
 
-mod arrow;
+pub(crate) mod arrow;
 mod balance;
 mod calibration;
 mod covariates;

@@ -3,7 +3,7 @@
 use super::super::{Settings, row_number};
 use crate::data::{Dataset, Dense, Features, Labels, check_dense};
 use crate::error::Result;
-use crate::rng::{Purpose, below, stream, uniform_at};
+use crate::rng::{Purpose, below, row_key, stream, uniform_at};
 use crate::sigmoid::sigmoid;
 use rand_chacha::rand_core::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -21,7 +21,10 @@ pub(super) struct Item {
     direction: Vec<f64>,
     bias: f64,
     pub(super) prior: f64,
+    /// The mean over the pairs in which it is relevant.
     pub(super) propensity: f64,
+    /// The log odds of the propensity where the liking is 0.
+    observed: f64,
 }
 
 /// What does not depend on the part.
@@ -29,8 +32,15 @@ pub(super) struct World {
     pub(super) items: Vec<Item>,
     strength: f64,
     noise: f64,
+    rise: f64,
     dim: usize,
     seed: u64,
+}
+
+/// Users with what is relevant to them, and what of it is observed.
+pub(super) struct Users {
+    pub(super) relevant: Dataset<'static>,
+    pub(super) observed: Labels<'static>,
 }
 
 impl World {
@@ -43,7 +53,7 @@ impl World {
         check_dense(items as u64)?;
         settings.check_size(items, dim)?;
         let (tail, strength, noise) = (up_to("tail", MOST)?, up_to("strength", MOST)?, up_to("noise", MOST)?);
-        let (gamma, scatter) = (up_to("gamma", MOST)?, up_to("scatter", MOST_SCATTER)?);
+        let (gamma, scatter, rise) = (up_to("gamma", MOST)?, up_to("scatter", MOST_SCATTER)?, up_to("rise", MOST_SCATTER)?);
         let mut drawn: Vec<(u64, Vec<f64>, f64)> = (0..items as u64)
             .map(|label| {
                 let mut rng = stream(seed, Purpose::GenerateLabels, label);
@@ -65,21 +75,34 @@ impl World {
                 let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
                 direction.iter_mut().for_each(|x| *x /= length);
                 let curve = (prior / by_rank[0]).powf(gamma) * (scatter * *deviate).exp();
-                let direction = std::mem::take(direction);
-                Item { direction, bias: bias(prior, strength), prior, propensity: curve.clamp(LEAST, 1.0) }
+                let (direction, bias, curve) = (std::mem::take(direction), bias(prior, strength), curve.clamp(LEAST, 1.0));
+                let relevant = |x: f64| sigmoid(bias + strength * x) / prior;
+                let liking = normal_mean(|x| x * relevant(x));
+                let observed = (curve / (1.0 - curve)).ln() - rise * liking;
+                let propensity = match rise == 0.0 || curve == 1.0 {
+                    true => curve,
+                    false => normal_mean(|x| relevant(x) * sigmoid(observed + rise * x)).clamp(f64::MIN_POSITIVE, 1.0),
+                };
+                Item { direction, bias, prior, propensity, observed }
             })
             .collect();
-        Ok(World { items, strength, noise, dim, seed })
+        Ok(World { items, strength, noise, rise, dim, seed })
     }
 
-    /// Users of a part with what is relevant among the items that `candidates` gives for the row.
+    /// The probability that a relevant item is observed on a user with such a liking.
+    fn propensity(&self, item: &Item, liking: f64) -> f64 {
+        if self.rise == 0.0 || item.propensity == 1.0 { item.propensity } else { sigmoid(item.observed + self.rise * liking) }
+    }
+
+    /// Users of a part with what is relevant among the items that `candidates` gives for the row, and what of it is observed. The
+    /// same uniform numbers as in [`mask`](crate::data::mask) decide.
     pub(super) fn users<C: IntoIterator<Item = u32>>(
         &self,
         users: usize,
         part: u64,
         candidates: impl Fn(u64) -> C + Sync,
-    ) -> Result<Dataset<'static>> {
-        let (features, relevant): (Vec<Vec<f32>>, Vec<Vec<u32>>) = (0..users)
+    ) -> Result<Users> {
+        let (features, labels): (Vec<Vec<f32>>, Vec<(Vec<u32>, Vec<u32>)>) = (0..users)
             .into_par_iter()
             .map(|row| {
                 let row = row_number(part, row);
@@ -91,16 +114,26 @@ impl World {
                     (x + self.noise * deviate) as f32
                 };
                 let features = taste.iter().map(&mut noisy).collect();
-                let relevant = |label: &u32| {
-                    let item = &self.items[*label as usize];
+                let mask = row_key(self.seed, Purpose::Mask, row);
+                let (mut relevant, mut observed) = (Vec::new(), Vec::new());
+                for label in candidates(row) {
+                    let item = &self.items[label as usize];
                     let liking: f64 = taste.iter().zip(&item.direction).map(|(t, v)| t * v).sum();
-                    uniform_at(key, *label) < sigmoid(item.bias + self.strength * liking)
-                };
-                (features, candidates(row).into_iter().filter(relevant).collect())
+                    if uniform_at(key, label) < sigmoid(item.bias + self.strength * liking) {
+                        relevant.push(label);
+                        if uniform_at(mask, label) < self.propensity(item, liking) {
+                            observed.push(label);
+                        }
+                    }
+                }
+                (features, (relevant, observed))
             })
             .unzip();
-        let features = Dense::new(users, self.dim, features.concat())?;
-        Dataset::new(Some(Features::Dense(features)), Labels::from_ids(self.items.len() as u64, relevant)?)
+        let (relevant, observed): (Vec<_>, Vec<_>) = labels.into_iter().unzip();
+        let features = Features::Dense(Dense::new(users, self.dim, features.concat())?);
+        let items = self.items.len() as u64;
+        let relevant = Dataset::new(Some(features), Labels::from_ids(items, relevant)?)?;
+        Ok(Users { relevant, observed: Labels::from_ids(items, observed)? })
     }
 }
 
