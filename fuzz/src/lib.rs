@@ -1,8 +1,17 @@
-//! What every target does: read arbitrary bytes as a file of some format, or as a model. Anything but a panic is fine.
+//! What every target does: read arbitrary bytes as a file of some kind. Anything but a panic is fine.
 
-use unmissed::data::Source;
+use std::path::{Path, PathBuf};
 use unmissed::data::formats::{ReadOptions, read_source};
+use unmissed::data::{LabelStats, Rate, Source};
 use unmissed::predict::file;
+use unmissed::propensity::dag::Dag;
+use unmissed::propensity::estimators::PropensityEstimatorSpec;
+use unmissed::propensity::models::PropensitySpec;
+use unmissed::propensity::rows::{Pair, RowModel, read_columns};
+use unmissed::propensity::table_file;
+
+/// How many labels or rows small files are read for.
+const KEYS: u64 = 5;
 
 /// Reads `bytes` in the format called `format`, or in the one that is recognised.
 pub fn read(format: Option<&str>, bytes: &[u8]) {
@@ -22,4 +31,86 @@ pub fn read_model(bytes: &[u8]) {
     {
         let _ = model.summary();
     }
+}
+
+/// A file of this process that holds `bytes`, for readers that take a name.
+fn file_of(bytes: &[u8]) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("unmissed-fuzz-{}", std::process::id()));
+    std::fs::write(&path, bytes).expect("the folder for temporary files can be written to");
+    path
+}
+
+/// Reads `bytes` as a row-dependent propensity model, and asks it for the propensity of some pairs.
+pub fn read_row_model(bytes: &[u8]) {
+    let Ok(model) = RowModel::read(file_of(bytes)) else { return };
+    let mut propensities = Vec::new();
+    for label in [0, 1, u32::MAX] {
+        let pair = Pair { label, other_labels: 1, place: None, given: &[0.5] };
+        model.at(&pair, &mut propensities);
+        assert!(propensities.iter().all(|p| (0.0..=1.0).contains(p)), "{propensities:?}");
+    }
+    let _ = (model.coefficients(), model.unfinished(), model.dependence(0), model.dependence(9), model.calibration().outside());
+    let _ = serde_json::to_string(&model).expect("what was read can be written");
+}
+
+/// Reads `bytes` as a table of propensities: for data with so many labels, and for any.
+pub fn read_propensity_table(bytes: &[u8]) {
+    let path = file_of(bytes);
+    for labels in [Some(KEYS), None] {
+        if let Ok(propensities) = table_file::read(&path, labels) {
+            assert!(propensities.values().iter().all(|p| *p > 0.0 && *p <= 1.0));
+        }
+    }
+}
+
+/// Reads `bytes` as a csv `label,rate`.
+pub fn read_rates(bytes: &[u8]) {
+    if let Ok(rate) = Rate::read(&name(&file_of(bytes)), KEYS) {
+        rate.check(KEYS).expect("rates that were read are in range");
+    }
+}
+
+/// Reads `bytes` as a csv of texts by label or row.
+pub fn read_keyed_csv(key: &str, value: &str, bytes: &[u8]) {
+    if let Ok(cells) = unmissed::data::read_keyed_csv(file_of(bytes), key, value, KEYS) {
+        assert!(cells.iter().all(|cell| u64::from(cell.key) < KEYS));
+    }
+}
+
+/// Reads `bytes` as a csv of given covariates, of labels and of rows.
+pub fn read_covariates(bytes: &[u8]) {
+    let path = file_of(bytes);
+    for key in ["label", "row"] {
+        if let Ok(columns) = read_columns(&path, key, KEYS as usize) {
+            assert!(columns.iter().all(|(_, values)| values.iter().all(|value| value.is_finite())));
+        }
+    }
+}
+
+/// Reads `bytes` as a hierarchy of labels.
+pub fn read_pairs(bytes: &[u8]) {
+    if let Ok(dag) = Dag::read(file_of(bytes), KEYS as usize) {
+        assert!((0..KEYS as u32).all(|label| !dag.has_more_descendants(label, u64::MAX)));
+    }
+}
+
+/// Reads `bytes` as the spec of a propensity model and as that of an estimator; what is read must be written back as it was.
+pub fn parse_propensity_spec(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(spec) = text.parse::<PropensitySpec>() {
+        assert_eq!(spec.to_string().parse::<PropensitySpec>().expect("a canonical spec"), spec);
+        let counts = LabelStats::from_counts(9, &[0, 1, 9]).expect("counts of at most 9");
+        // Files are not looked at: any name is fine.
+        if spec.curve().is_some() {
+            let _ = spec.propensities(&counts);
+        }
+    }
+    if let Ok(spec) = text.parse::<PropensityEstimatorSpec>() {
+        let json = serde_json::to_string(&spec).expect("a spec can be written");
+        assert_eq!(serde_json::from_str::<PropensityEstimatorSpec>(&json).expect("and read"), spec);
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }

@@ -9,8 +9,7 @@ use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
 use unmissed::audit::Audit;
-use unmissed::data::{Csr, Dataset, LabelStats};
-use unmissed::propensity::estimators::Rates;
+use unmissed::data::{Csr, Dataset, LabelStats, Rate};
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::page;
 
@@ -94,7 +93,7 @@ pub(crate) fn audit(
             audit = audit.groups(groups.groups(stats.as_ref())?);
         }
         if let Some(weights) = weights {
-            let (name, weights) = weights.of(stats.as_ref())?;
+            let (name, weights) = weights.of(stats.as_ref(), None)?;
             audit = audit.weights(name, weights);
         }
         let result = audit.run()?;
@@ -113,9 +112,9 @@ fn part(slices: Option<Slices<'_>>) -> Result<Option<Dataset<'_>>> {
 }
 
 /// The rate of a controlled set as estimators take it.
-fn rates(rate: unmissed::evaluate::Rate) -> Rates {
+fn rates(rate: unmissed::evaluate::Rate) -> Rate {
     match rate {
-        unmissed::evaluate::Rate::Shown { shown, of } => Rates::Common(f64::from(shown) / f64::from(of)),
-        unmissed::evaluate::Rate::PerLabel(rates) => Rates::PerLabel(rates),
+        unmissed::evaluate::Rate::Shown { shown, of } => Rate::Shown { shown, of },
+        unmissed::evaluate::Rate::PerLabel(rates) => Rate::PerLabel(rates),
     }
 }

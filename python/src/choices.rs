@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use unmissed::data::{LabelStats, Labels};
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights;
-use unmissed::propensity::estimators::Rates;
+use unmissed::propensity::Propensities;
 use unmissed::{Error, Result};
 
 fn needs_train<'a>(what: &str, stats: Option<&'a LabelStats>) -> Result<&'a LabelStats> {
@@ -68,12 +68,12 @@ impl Weights<'_> {
 }
 
 impl Gains {
-    /// The name and the gains.
-    pub(crate) fn of(self, stats: Option<&LabelStats>) -> Result<(String, Vec<f64>)> {
+    /// The name and the gains; `propensities` are those of the one model that was given.
+    pub(crate) fn of(self, stats: Option<&LabelStats>, propensities: Option<&Propensities>) -> Result<(String, Vec<f64>)> {
         match self {
             Gains::Values(values) => Ok(("given".to_owned(), values)),
             Gains::Scheme(scheme) => {
-                let gains = weights::from_spec(&scheme, needs_train("weights", stats)?)?;
+                let gains = weights::from_spec(&scheme, needs_train("weights", stats)?, propensities)?;
                 Ok((scheme, gains))
             }
         }
@@ -109,10 +109,10 @@ pub(crate) struct Controlled<'py>(Sparse<'py>, RatesGiven<'py>);
 
 impl Controlled<'_> {
     /// The same without the interpreter.
-    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, Rates)> {
+    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, unmissed::data::Rate)> {
         let rates = match &self.1 {
-            RatesGiven::Common(rate) => Rates::Common(*rate),
-            RatesGiven::PerLabel(array) => Rates::PerLabel(array.as_slice()?.to_vec()),
+            RatesGiven::Common(rate) => unmissed::data::Rate::Common(*rate),
+            RatesGiven::PerLabel(array) => unmissed::data::Rate::PerLabel(array.as_slice()?.to_vec()),
         };
         Ok((self.0.owned(py)?, rates))
     }

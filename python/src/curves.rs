@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use unmissed::Error;
 use unmissed::data::LabelStats;
 use unmissed::propensity::estimators::direct;
-use unmissed::propensity::fit::{Evidence, Options, fit};
+use unmissed::propensity::fit::{CurveEvidence, FitOptions, fit};
 use unmissed::propensity::{models, table_file};
 
 /// Propensities of a model, such as `jpv:a=0.5,b=0.4`.
@@ -79,7 +79,7 @@ pub(crate) fn fit_propensity<'py>(
     how: How,
 ) -> PyResult<Bound<'py, PyDict>> {
     let family = models::family(model).map_err(exception)?;
-    let options = Options { loss: request.loss.parse().map_err(exception)?, starts: request.starts, seed: request.seed };
+    let options = FitOptions { loss: request.loss.parse().map_err(exception)?, starts: request.starts, seed: request.seed };
     let train = train.owned(py)?;
     let controlled = request.controlled.as_ref().map(|controlled| controlled.owned(py)).transpose()?;
     let known = request.known.as_ref().map(|given| given.propensities()).transpose()?.transpose().map_err(exception)?;
@@ -88,7 +88,7 @@ pub(crate) fn fit_propensity<'py>(
         let evidence = match (controlled, known) {
             // The level is that of intervals, which a fit does not look at.
             (Some((set, rates)), None) => direct::direct(&stats, &LabelStats::of(&set), &rates, 0.95)?.evidence(),
-            (None, Some(known)) => Evidence::from_propensities(&known, &stats)?,
+            (None, Some(known)) => CurveEvidence::from_propensities(&known, &stats)?,
             _ => {
                 return Err(
                     Error::value("a fit needs evidence of one kind").expected("either controlled= with rate=, or propensities=")

@@ -9,7 +9,7 @@ create_exception!(unmissed, FormatError, PyValueError, "The content of a file, o
 
 /// The exception for an error.
 pub(crate) fn exception(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = format!("{error:#}");
     match (error.kind(), error.io_kind()) {
         (ErrorKind::Io, Some(io::ErrorKind::NotFound)) => PyFileNotFoundError::new_err(text),
         (ErrorKind::Io, Some(io::ErrorKind::PermissionDenied)) => PyPermissionError::new_err(text),

@@ -1,7 +1,4 @@
-//! Propensities estimated from data that tell more than the training labels do.
-//!
-//! An estimator is a line of [`METHODS`]: its name in the library's list, and what it makes of the evidence. Python's keywords are
-//! the fields of [`Evidence`].
+//! Propensities estimated from data that tell more than the training labels do: the library's list of estimators.
 
 use crate::choices::Controlled;
 use crate::errors::exception;
@@ -10,18 +7,17 @@ use crate::propensities::{Made, found};
 use crate::run::{How, run_owned};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unmissed::data::{LabelStats, Labels};
+use unmissed::Result;
+use unmissed::data::{Labels, Rate};
 use unmissed::propensity::dag::Dag;
-use unmissed::propensity::estimators::hierarchy::{self, Variant};
-use unmissed::propensity::estimators::{Direct, ESTIMATORS, Rates, direct, relation, shrunken, timelapse};
-use unmissed::propensity::fit::{Fit, Options};
-use unmissed::propensity::{Phi, Propensities, Ratio, models};
-use unmissed::{Error, Result, spec};
+use unmissed::propensity::estimators::{
+    ControlledSet, Estimate, EstimatedValues, PropensityEstimatorSpec, PropensityEvidence, RelationPairs,
+};
 
 /// Pairs of labels, items or rows.
 type Pairs = Vec<(u32, u32)>;
 
-/// What there is beside the training labels, and how to use it.
+/// What there is beside the training labels, and the options of the estimator that were given.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Request<'py> {
@@ -30,109 +26,39 @@ pub(crate) struct Request<'py> {
     hierarchy: Option<Pairs>,
     bought: Option<Pairs>,
     viewed: Option<Pairs>,
-    threshold: usize,
-    conditional: bool,
-    curve: String,
-    shrink: bool,
-    level: f64,
-    seed: u64,
+    options: Vec<(String, String)>,
 }
 
-/// The same without the interpreter.
-struct Evidence {
-    /// Of the estimator that asks for it.
-    name: &'static str,
+/// The evidence without the interpreter.
+struct Owned {
     train: Labels<'static>,
-    controlled: Option<(Labels<'static>, Rates)>,
+    controlled: Option<(Labels<'static>, Rate)>,
     later: Option<Labels<'static>>,
     /// (child, parent)
     hierarchy: Option<Pairs>,
-    /// (label, item)
-    bought: Option<Pairs>,
-    /// (item, row)
-    viewed: Option<Pairs>,
-    threshold: usize,
-    conditional: bool,
-    family: Phi,
-    shrink: bool,
-    level: f64,
-    seed: u64,
+    /// (label, item) and (item, row)
+    relation: Option<(Pairs, Pairs)>,
 }
 
-impl Evidence {
-    fn of(py: Python<'_>, name: &'static str, train: &Sparse<'_>, request: Request<'_>) -> PyResult<Evidence> {
-        Ok(Evidence {
-            name,
-            train: train.owned(py)?,
-            controlled: request.controlled.as_ref().map(|controlled| controlled.owned(py)).transpose()?,
-            later: request.later.as_ref().map(|later| later.owned(py)).transpose()?,
-            hierarchy: request.hierarchy,
-            bought: request.bought,
-            viewed: request.viewed,
-            threshold: request.threshold,
-            conditional: request.conditional,
-            family: models::family(&request.curve).map_err(exception)?,
-            shrink: request.shrink,
-            level: request.level,
-            seed: request.seed,
-        })
-    }
-
-    fn options(&self) -> Options {
-        Options { seed: self.seed, ..Options::default() }
-    }
-
-    fn ratio(&self) -> Ratio {
-        Ratio { family: self.family.clone(), shrink: self.shrink, level: self.level, options: self.options() }
-    }
-
-    fn lacks(&self, keywords: &str) -> Error {
-        Error::value(format!("'{}' lacks its evidence", self.name)).hint(format!("pass {keywords}"))
-    }
-
-    fn direct(&self) -> Result<Direct> {
-        let (set, rates) = self.controlled.as_ref().ok_or_else(|| self.lacks("controlled= and rate="))?;
-        direct::direct(&LabelStats::of(&self.train), &LabelStats::of(set), rates, self.level)
+impl Owned {
+    fn estimate(mut self, spec: &PropensityEstimatorSpec) -> Result<(Estimate, Vec<u64>)> {
+        let dag = self.hierarchy.take().map(|edges| Dag::new(self.train.cols(), edges)).transpose()?;
+        let mut evidence = PropensityEvidence::new(&self.train);
+        if let Some((labels, rate)) = &self.controlled {
+            evidence = evidence.controlled(ControlledSet { labels, rate, shown: None });
+        }
+        if let Some(later) = &self.later {
+            evidence = evidence.later(later);
+        }
+        if let Some(dag) = &dag {
+            evidence = evidence.hierarchy(dag);
+        }
+        if let Some((bought, viewed)) = &self.relation {
+            evidence = evidence.relation(RelationPairs { bought, viewed });
+        }
+        Ok((spec.estimate(&evidence)?, evidence.stats().dense_counts()?))
     }
 }
-
-/// What came out.
-enum Estimate {
-    /// Label by label, with gaps.
-    Direct(Direct),
-    /// A value for every label.
-    Whole(Propensities, Box<Fit>),
-}
-
-type Method = fn(&mut Evidence) -> Result<Estimate>;
-
-/// The estimators by the names of the library's list.
-const METHODS: [(&str, Method); 5] = [
-    ("direct", |evidence| evidence.direct().map(Estimate::Direct)),
-    ("shrunken", |evidence| {
-        let found = shrunken::shrunken(&evidence.direct()?, &evidence.family, &evidence.options(), evidence.level)?;
-        Ok(Estimate::Whole(found.propensities, Box::new(found.fit)))
-    }),
-    ("timelapse", |evidence| {
-        let later = evidence.later.as_ref().ok_or_else(|| evidence.lacks("later="))?;
-        let found = timelapse::timelapse(&evidence.train, later, &evidence.ratio())?;
-        Ok(Estimate::Whole(found.propensities, Box::new(found.fit)))
-    }),
-    ("hierarchy", |evidence| {
-        let edges = evidence.hierarchy.take().ok_or_else(|| evidence.lacks("hierarchy="))?;
-        let dag = Dag::new(evidence.train.cols(), edges)?;
-        let variant = if evidence.conditional { Variant::Conditional } else { Variant::Union };
-        let options = hierarchy::Options { threshold: evidence.threshold, variant };
-        let found = hierarchy::hierarchy(&evidence.train, &dag, &options, &evidence.ratio())?;
-        Ok(Estimate::Whole(found.propensities, Box::new(found.fit)))
-    }),
-    ("relation", |evidence| {
-        let pairs = evidence.bought.take().zip(evidence.viewed.take());
-        let (bought, viewed) = pairs.ok_or_else(|| evidence.lacks("bought= and viewed="))?;
-        let found = relation::relation(&evidence.train, bought, viewed, &evidence.ratio())?;
-        Ok(Estimate::Whole(found.propensities, Box::new(found.fit)))
-    }),
-];
 
 /// Propensities by the estimator of that name; those of `direct` are NaN for labels without a controlled positive.
 #[pyfunction]
@@ -143,16 +69,21 @@ pub(crate) fn estimate<'py>(
     request: Request<'_>,
     how: How,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let name = spec::find(ESTIMATORS, "estimator", method).map_err(exception)?.name();
-    let known = METHODS.iter().find(|(known, _)| *known == name).map(|(_, method)| *method);
-    let method = known.ok_or_else(|| exception(Error::value(format!("'{name}' is not there in Python"))))?;
-    let mut evidence = Evidence::of(py, name, &train, request)?;
-    let (estimate, counts) = run_owned(py, &how, move || {
-        let estimate = method(&mut evidence)?;
-        Ok((estimate, LabelStats::of(&evidence.train).dense_counts()?))
-    })?;
-    match &estimate {
-        Estimate::Direct(direct) => found(py, Made::Direct(direct), counts, None),
-        Estimate::Whole(propensities, fit) => found(py, Made::Whole(propensities), counts, Some(fit)),
+    let mut spec = PropensityEstimatorSpec::of_name(method).map_err(exception)?;
+    for (option, value) in &request.options {
+        spec.set(option, value).map_err(exception)?;
     }
+    let owned = Owned {
+        train: train.owned(py)?,
+        controlled: request.controlled.as_ref().map(|controlled| controlled.owned(py)).transpose()?,
+        later: request.later.as_ref().map(|later| later.owned(py)).transpose()?,
+        hierarchy: request.hierarchy,
+        relation: request.bought.zip(request.viewed),
+    };
+    let (estimate, counts) = run_owned(py, &how, move || owned.estimate(&spec))?;
+    let made = match &estimate.values {
+        EstimatedValues::All(propensities) => Made::Whole(propensities),
+        EstimatedValues::WithGaps(direct) => Made::Direct(direct),
+    };
+    found(py, made, counts, estimate.fit.as_ref())
 }

@@ -71,6 +71,8 @@ pub(crate) fn evaluate(
         let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
         let mut evaluation = Evaluation::new(&truth, &models)?.ks(ks)?.level(*level)?.interval(interval);
         evaluation = evaluation.bootstrap(*bootstrap, *seed).progress(watch);
+        let only = if let [only] = propensities.as_slice() { Some(only) } else { None };
+        let gains = gains.map(|gains| gains.of(stats.as_ref(), only)).transpose()?;
         evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
         if let Some(stats) = &stats {
             evaluation = evaluation.train(stats);
@@ -84,8 +86,7 @@ pub(crate) fn evaluate(
         if let Some(groups) = groups {
             evaluation = evaluation.groups(groups.groups(stats.as_ref())?)?;
         }
-        if let Some(gains) = gains {
-            let (name, weights) = gains.of(stats.as_ref())?;
+        if let Some((name, weights)) = gains {
             evaluation = evaluation.weights(name, weights)?;
         }
         if let Some(tau) = clip {

@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use unmissed::Result;
 use unmissed::data::formats::{self, Content, ReadOptions};
-use unmissed::data::generators::{GENERATORS, Settings};
+use unmissed::data::generators::{GENERATORS, GeneratorSettings};
 use unmissed::data::{Dataset, Features, Output};
 use unmissed::spec;
 
@@ -109,7 +109,7 @@ pub(crate) fn generate<'py>(
     how: How,
 ) -> PyResult<Bound<'py, PyDict>> {
     let generator = spec::find(GENERATORS, "generator", generator).map_err(exception)?;
-    let mut chosen = Settings::of(generator);
+    let mut chosen = GeneratorSettings::of(generator);
     for (name, value) in settings {
         chosen.set(&name, value).map_err(exception)?;
     }

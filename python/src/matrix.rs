@@ -7,7 +7,7 @@ use crate::run::alone;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::borrow::Cow;
-use unmissed::data::{Csr, Dense, Features, Labels};
+use unmissed::data::{Dense, Features, Labels, Scores};
 use unmissed::{Error, Result};
 
 /// Whole numbers as scipy has them.
@@ -75,17 +75,15 @@ impl Sparse<'_> {
 
 impl<'a> Slices<'a> {
     /// The matrix of scores or features.
-    pub(crate) fn scores(&self) -> Result<Csr<'a, f32>> {
+    pub(crate) fn scores(&self) -> Result<Scores<'a>> {
         let values = self.values.ok_or_else(|| Error::value("a matrix without values").expected("a number for each entry"))?;
-        let matrix = Csr::new(self.columns, self.offsets()?, self.ids()?, values);
+        let matrix = Scores::new(self.columns, self.offsets()?, self.ids()?, values);
         matrix.map_err(|error| self.explain(error))
     }
 
     /// The matrix of labels.
     pub(crate) fn labels(&self) -> Result<Labels<'a>> {
-        let ids = self.ids()?;
-        let present = vec![(); ids.len()];
-        Labels::new(self.columns, self.offsets()?, ids, present).map_err(|error| self.explain(error))
+        Labels::new(self.columns, self.offsets()?, self.ids()?).map_err(|error| self.explain(error))
     }
 
     fn offsets(&self) -> Result<Vec<u64>> {
@@ -165,7 +163,7 @@ fn whole_numbers<'py>(py: Python<'py>, offsets: &[u64], ids: Vec<u32>, columns: 
 }
 
 /// Scores or features for Python.
-pub(crate) fn scores_out<'py>(py: Python<'py>, matrix: Csr<'static, f32>) -> Arrays<'py> {
+pub(crate) fn scores_out<'py>(py: Python<'py>, matrix: Scores<'static>) -> Arrays<'py> {
     let (rows, columns) = (matrix.rows(), matrix.cols());
     let (offsets, ids, values) = matrix.into_arrays();
     let (offsets, ids) = whole_numbers(py, &offsets, ids, columns);

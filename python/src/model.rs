@@ -139,7 +139,7 @@ pub(crate) fn train<'py>(
     let (model, trained) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
         let stats = LabelStats::of(data.labels());
-        let weights = gains.map(|gains| gains.of(Some(&stats))).transpose()?.map(|(_, weights)| weights);
+        let weights = gains.map(|gains| gains.of(Some(&stats), propensities.as_ref())).transpose()?.map(|(_, weights)| weights);
         let trainer = trainer.weights(weights.as_deref())?.propensities(propensities.as_ref()).progress(watch);
         Recipe::new(trainer).search(search).joint(joint)?.train(&data)
     })?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unmissed::propensity::estimators::Direct;
 use unmissed::propensity::fit::Fit;
-use unmissed::propensity::{Bound as Bounding, Interval, Origin, Propensities, Source};
+use unmissed::propensity::{Bound as Bounding, Interval, Origin, Propensities, ValueSource};
 use unmissed::{Error, Result};
 
 /// The arrays of one object.
@@ -25,7 +25,7 @@ pub(crate) struct Given<'py> {
     notes: Vec<String>,
 }
 
-const SOURCES: [Source; 3] = [Source::Estimated, Source::Curve, Source::Clipped];
+const SOURCES: [ValueSource; 3] = [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped];
 const BOUNDS: [(&str, Bounding); 3] = [("exact", Bounding::Exact), ("upper", Bounding::Upper), ("none", Bounding::None)];
 
 impl Given<'_> {
@@ -59,7 +59,7 @@ impl Given<'_> {
         let mut made = Propensities::new(self.origin()?, values)?.with_bound(bound);
         if let Some(codes) = sources {
             let named = |code: &u8| SOURCES.get(usize::from(*code)).copied();
-            let sources = codes.iter().map(named).collect::<Option<Vec<Source>>>();
+            let sources = codes.iter().map(named).collect::<Option<Vec<ValueSource>>>();
             made =
                 made.with_sources(sources.ok_or_else(|| Error::value("unknown source of a propensity").expected("0, 1 or 2"))?)?;
         }
@@ -77,7 +77,7 @@ impl Given<'_> {
 /// The arrays that Python makes its object of.
 pub(crate) fn arrays<'py>(py: Python<'py>, made: &Propensities) -> PyResult<Bound<'py, PyDict>> {
     let labels = 0..made.len() as u32;
-    let code = |source: &Source| SOURCES.iter().position(|known| known == source).unwrap_or_default() as u8;
+    let code = |source: &ValueSource| SOURCES.iter().position(|known| known == source).unwrap_or_default() as u8;
     let interval = |label| made.interval(label);
     let dict = PyDict::new(py);
     dict.set_item("origin", made.origin().to_string())?;

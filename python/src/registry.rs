@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
 use unmissed::losses::LOSSES;
-use unmissed::metrics::{self, METRICS, Shape};
-use unmissed::propensity::estimators::ESTIMATORS;
+use unmissed::metrics::{self, Estimator, METRICS, Shape};
+use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::PROPENSITY_MODELS;
 use unmissed::spec::{self, Named};
 
@@ -21,11 +21,12 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "formats" => entries(FORMATS),
         "generators" => entries(GENERATORS),
         "models" => entries(PROPENSITY_MODELS),
-        "estimators" => entries(ESTIMATORS),
+        "propensity-estimators" => entries(PROPENSITY_ESTIMATORS),
+        "estimators" => Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
         "metrics" => entries(METRICS),
         "losses" => entries(LOSSES),
         _ => {
-            let names = ["formats", "generators", "models", "estimators", "metrics", "losses"];
+            let names = ["formats", "generators", "models", "propensity-estimators", "metrics", "estimators", "losses"];
             return Err(exception(spec::unknown("registry", name, &names)));
         }
     })

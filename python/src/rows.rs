@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use unmissed::data::{Csr, LabelStats};
 use unmissed::evaluate::{Conventions, Evaluation};
-use unmissed::propensity::rows::{Covariate, Evidence, Given, RowFit, RowModel};
+use unmissed::propensity::rows::{Covariate, GivenCovariate, RowEvidence, RowFit, RowModel};
 use unmissed::{Error, Result};
 
 /// A fitted model of propensities by row and label.
@@ -84,7 +84,7 @@ pub(crate) fn fit_rows(py: Python<'_>, train: Sparse<'_>, request: RowRequest<'_
     let (of_labels, of_rows) = (columns(&request.of_labels)?, columns(&request.of_rows)?);
     let named = |names: &Vec<String>| names.iter().map(|name| Covariate::of_name(name)).collect::<Result<Vec<_>>>();
     let covariates = request.covariates.as_ref().map(named).transpose().map_err(exception)?;
-    let evidence = if request.is_later { Evidence::Later } else { Evidence::Controlled };
+    let evidence = if request.is_later { RowEvidence::Later } else { RowEvidence::Controlled };
     let RowRequest { refits, seed, .. } = &request;
     let model = run(py, &how, |_| {
         let (train, known) = (train.labels()?, known.labels()?);
@@ -97,13 +97,13 @@ pub(crate) fn fit_rows(py: Python<'_>, train: Sparse<'_>, request: RowRequest<'_
             fit = fit.covariates(covariates);
         }
         for (name, values) in of_labels {
-            fit = fit.given(&name, Given::Labels(values))?;
+            fit = fit.given(&name, GivenCovariate::Labels(values))?;
         }
         for (name, values) in of_rows {
-            fit = fit.given(&name, Given::Rows(values))?;
+            fit = fit.given(&name, GivenCovariate::Rows(values))?;
         }
         for (name, matrix) in &pairs {
-            fit = fit.given(name, Given::Pairs(matrix))?;
+            fit = fit.given(name, GivenCovariate::Pairs(matrix))?;
         }
         fit.run()
     })?;
@@ -162,17 +162,17 @@ pub(crate) fn evaluate_rows(
             evaluation = evaluation.groups(groups.groups(stats.as_ref())?)?;
         }
         if let Some(gains) = gains {
-            let (name, weights) = gains.of(stats.as_ref())?;
+            let (name, weights) = gains.of(stats.as_ref(), None)?;
             evaluation = evaluation.weights(name, weights)?;
         }
         if let Some(conventions) = conventions {
             evaluation = evaluation.conventions(conventions);
         }
         for (name, values) in of_rows {
-            evaluation = evaluation.row_covariate(&name, Given::Rows(values))?;
+            evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values))?;
         }
         for (name, matrix) in &pairs {
-            evaluation = evaluation.row_covariate(name, Given::Pairs(matrix))?;
+            evaluation = evaluation.row_covariate(name, GivenCovariate::Pairs(matrix))?;
         }
         for (name, model) in &row_models {
             evaluation = evaluation.row_propensity(name.clone(), RowModel::clone(model));

@@ -160,7 +160,7 @@ def test_the_stub_lists_what_the_registry_has():
 
 
 def test_docstrings_list_what_registries_have():
-    for registry, documented in [("losses", "OneVsRest"), ("models", "propensities"), ("estimators", "estimate_propensity")]:
+    for registry, documented in [("losses", "OneVsRest"), ("models", "propensities"), ("propensity-estimators", "estimate_propensity")]:
         text = getattr(um, documented).__doc__
         for name, summary in _core.registry(registry):
             assert f'``"{name}' in text and summary in text, name

@@ -25,7 +25,7 @@ def test_the_estimate_is_near_the_truth_and_one_propensity_a_label_is_not(world)
     per_label = um.estimate_propensity("timelapse", train=sp.csr_matrix(seen[train]), later=sp.csr_matrix(truth[train]))
     report = um.evaluate(seen[test], {"m": scores[test]}, propensity=[rows, per_label], metrics=["precision"], k=1)
     real = um.precision(truth[test], scores[test], k=1)
-    by_row, ratio = (report.value("precision", 1, "unbiased", propensity=name) for name in ("rows", "ratio of rows"))
+    by_row, ratio = (report.value("precision", 1, estimator, propensity="rows") for estimator in ("unbiased", "ratio"))
     by_label = report.value("precision", 1, "unbiased", propensity=per_label.origin)
     assert abs(by_row - real) < 0.05 and abs(ratio - real) < 0.05 and by_label - real > 0.15
     assert any("reliability" in note for note in report.notes)

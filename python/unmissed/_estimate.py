@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _inputs
-from ._checks import array, number, text, whole
+from ._checks import array, number, optional, text, whole
 from ._inputs import Array
 from ._propensity import Propensities, as_propensities, of_arrays
 from ._registry import listed
@@ -44,6 +44,11 @@ def _pairs(value: Any, what: str, expected: str) -> list[tuple[int, int]] | None
             raise ValueError(f"{what}, pair {place}: expected {expected} as whole numbers from 0, found {pair!r}") from None
         pairs.append((one, other))
     return pairs
+
+
+def _options(**given: Any) -> list[tuple[str, str]]:
+    """The options that were given, as the estimator reads them; it knows its own defaults."""
+    return [(name, str(value)) for name, value in given.items() if value is not None]
 
 
 def fit_propensity(
@@ -110,7 +115,7 @@ def fit_propensity(
         return of_arrays(_core.fit_propensity(text(model, "model"), labels, request, how))
 
 
-@listed("estimators")
+@listed("propensity-estimators")
 def estimate_propensity(
     method: str,
     *,
@@ -121,11 +126,11 @@ def estimate_propensity(
     hierarchy: Any = None,
     bought: Any = None,
     viewed: Any = None,
-    curve: str = "power",
+    curve: str | None = None,
     shrink: bool = False,
     conditional: bool = False,
-    threshold: int = 4,
-    level: float = 0.95,
+    threshold: int | None = None,
+    level: float | None = None,
     random_state: int = 0,
     threads: int | None = None,
 ) -> Propensities:
@@ -134,9 +139,9 @@ def estimate_propensity(
     Parameters
     ----------
     method : str
-        The estimator; an error names the evidence that it lacks.
+        The estimator; an error names the evidence that it lacks, or the option that it does not have.
 
-        {estimators}
+        {propensity-estimators}
     train : labels
         Training labels; for ``"timelapse"`` the earlier snapshot.
     controlled, rate
@@ -149,16 +154,16 @@ def estimate_propensity(
         Pairs of labels.
     viewed : sequence of (item, row)
         Pairs of a label and a row.
-    curve : str, default "power"
-        The curve for labels without evidence, and towards which estimates are shrunken.
+    curve : str, optional
+        ``"power"`` unless given: the curve for labels without evidence, and towards which estimates are shrunken.
     shrink : bool, default False
         Whether ``"timelapse"`` and ``"hierarchy"`` pull the estimate of each label towards the curve.
     conditional : bool, default False
         For ``"hierarchy"``: observed and implied, of implied.
-    threshold : int, default 4
-        For ``"hierarchy"``: only labels with more descendants than this are estimated.
-    level : float, default 0.95
-        Level of intervals.
+    threshold : int, optional
+        4 unless given. For ``"hierarchy"``: only labels with more descendants than this are estimated.
+    level : float, optional
+        Level of intervals, 0.95 unless given.
     random_state : int, default 0
         Seed of the fit.
     threads : int, optional
@@ -187,12 +192,14 @@ def estimate_propensity(
         "hierarchy": _pairs(hierarchy, "hierarchy", "(child, parent)"),
         "bought": _pairs(bought, "bought", "(label, item)"),
         "viewed": _pairs(viewed, "viewed", "(item, row)"),
-        "threshold": whole(threshold, "threshold"),
-        "conditional": bool(conditional),
-        "curve": text(curve, "curve"),
-        "shrink": bool(shrink),
-        "level": number(level, "level"),
-        "seed": whole(random_state, "random_state"),
+        "options": _options(
+            curve=optional(text, curve, "curve"),
+            shrink="true" if shrink else None,
+            conditional="true" if conditional else None,
+            threshold=optional(whole, threshold, "threshold"),
+            level=optional(number, level, "level"),
+            seed=whole(random_state, "random_state") or None,
+        ),
     }
     with working(threads, False) as how:
         return of_arrays(_core.estimate(text(method, "method"), labels, request, how))

@@ -106,14 +106,15 @@ def evaluate(
     metrics : list of str, optional
         Which metrics, all by default: ``"precision"``, ``"recall:observed"``, ``"macro-f:beta=2"``, ...
     estimators : list of str, optional
-        ``"observed"``, ``"unbiased"``, ``"normalized"``, ``"clipped"``, ``"hajek"``; by default all that each metric has.
+        ``"observed"``, ``"unbiased"``, ``"normalized"``, ``"clipped"``, ``"hajek"``, ``"ratio"``, ``"doubly-robust"``; by default all that each metric has.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list.
     groups : bool, str or sequence of str, optional
         Every metric by group of labels too: ``"share"`` (or True: head, torso and tail at 80 and 95 % of the training positives),
         ``"share:0.5,0.9"``, ``"counts:100,10"``, ``"deciles"``, or a name for each label.
     weights : str or array-like, optional
-        Gains for ``"weighted-precision"``: ``"uniform"``, ``"inverse"``, ``"log"``, ``"effective"``, or a number for each label.
+        Gains for ``"weighted-precision"``: ``"uniform"``, ``"inverse"``, ``"inverse-complete"`` (with one propensity), ``"log"``,
+        ``"effective"``, or a number for each label.
     clip : float, optional
         Also estimates with inverse propensities cut at this value, and how biased they can be.
     rate : str, (r, m), float or array-like, optional

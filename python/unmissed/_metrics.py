@@ -85,7 +85,7 @@ def keywords(metric: str) -> dict[str, Keyword]:
 
 def _offers(metric: str) -> list[tuple[str, str]]:
     """Those that a single number can have; pairs that were shown are for `evaluate`."""
-    return [(name, sentence) for name, sentence in _core.offers(metric) if name != "hajek"]
+    return [(name, sentence) for name, sentence in _core.offers(metric) if name not in ("hajek", "ratio", "doubly-robust")]
 
 
 def _range(metric: str) -> str:

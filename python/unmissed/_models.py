@@ -54,7 +54,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     clip : float, optional
         Inverse propensities above this count as this: less variance, some bias.
     weights : str or array-like, optional
-        A factor of the loss for each label, or ``"uniform"``, ``"inverse"``, ``"log"``, ``"effective"`` from training counts.
+        A factor of the loss for each label, or ``"uniform"``, ``"inverse"``, ``"inverse-complete"`` (with propensities), ``"log"``,
+        ``"effective"`` from training counts.
     normalize : bool, optional
         Whether rows are divided by their Euclidean norm; unless given, the library decides by the data.
     tolerance : float, optional

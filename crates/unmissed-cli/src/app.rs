@@ -115,7 +115,7 @@ impl App {
     pub(crate) fn complain(&self, failure: &Failure) {
         self.bar.clear();
         let _ = match failure {
-            Failure::Error(error) => writeln!(io::stderr(), "error: {error}"),
+            Failure::Error(error) => writeln!(io::stderr(), "error: {error:#}"),
             Failure::Stdout(cause) => writeln!(io::stderr(), "error: cannot write to standard output: {cause}"),
             Failure::Gate(why) => writeln!(io::stderr(), "failed: {why}"),
         };

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::time::Instant;
 use unmissed::data::formats::{Content, ReadOptions, read_dataset, read_scores, write};
-use unmissed::data::{Csr, Dataset, LabelStats, Labels};
+use unmissed::data::{Csr, Dataset, LabelStats, Labels, Scores};
 use unmissed::evaluate::Evaluation;
 use unmissed::metrics::weights;
 use unmissed::propensity::{Propensities, models};
@@ -51,7 +51,7 @@ fn main() {
     let (truth, scores) = generate(rows, labels, stored);
     let stats = LabelStats::of(&truth);
     let p: Vec<Propensities> = MODELS.iter().map(|spec| models::parse(spec).unwrap().propensities(&stats).unwrap()).collect();
-    let w = weights::from_spec("log", &stats).unwrap();
+    let w = weights::from_spec("log", &stats, None).unwrap();
     let inverse: Vec<f32> = p[0].inverse().iter().map(|q| *q as f32).collect();
     let evaluate = |models: usize, metrics: &[&str]| {
         let mut evaluation = Evaluation::new(&truth, &[("a", &scores)]).unwrap().metrics(metrics).unwrap().bootstrap(0, 0);
@@ -228,8 +228,7 @@ fn generate(rows: usize, labels: usize, stored: usize) -> (Labels<'static>, Csr<
         offsets.push(ids.len() as u64);
     }
     let all: Vec<u64> = (0..=rows as u64).map(|row| row * stored as u64).collect();
-    let values = vec![(); ids.len()];
-    (Csr::new(labels as u64, offsets, ids, values).unwrap(), Csr::new(labels as u64, all, predicted, scores).unwrap())
+    (Labels::new(labels as u64, offsets, ids).unwrap(), Scores::new(labels as u64, all, predicted, scores).unwrap())
 }
 
 /// Reads every prediction and does nothing with it: what memory allows.

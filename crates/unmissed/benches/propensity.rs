@@ -4,19 +4,24 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-use unmissed::propensity::fit::{Evidence, Options, fit};
+use unmissed::propensity::fit::{CurveEvidence, FitOptions, fit};
 use unmissed::propensity::{Sample, models::family};
-use unmissed::rng::uniform_at;
+
+/// The library's own, which is no part of its public surface.
+#[allow(dead_code, unused_imports)]
+#[path = "../src/rng.rs"]
+mod rng;
+use rng::uniform_at;
 
 /// Labels with counts that are log-uniform, and inverse propensities that scatter around a power of the prior.
-fn evidence(labels: u32, rows: f64) -> Evidence {
+fn evidence(labels: u32, rows: f64) -> CurveEvidence {
     let of = |label: u32| {
         let count = (uniform_at(11, label) * (0.3 * rows).ln()).exp().floor();
         let exposure = 0.05 * count;
         let noise = (0.5 * (-2.0 * (1.0 - uniform_at(12, label)).ln()).sqrt()).exp();
         (count as u64, (exposure * noise * (rows / count).powf(0.3)).round() as u64, exposure)
     };
-    Evidence::from_controlled(Sample { rows, largest: 0.3 * rows }, (0..labels).map(of))
+    CurveEvidence::from_controlled(Sample { rows, largest: 0.3 * rows }, (0..labels).map(of))
 }
 
 fn fits(criterion: &mut Criterion) {
@@ -27,7 +32,7 @@ fn fits(criterion: &mut Criterion) {
         for model in ["richards", "jpv", "power"] {
             let family = family(model).expect("a known curve");
             group.bench_function(format!("{model}, {name}"), |bencher| {
-                bencher.iter(|| fit(black_box(&family), &evidence, &Options::default()).expect("a fit").mse)
+                bencher.iter(|| fit(black_box(&family), &evidence, &FitOptions::default()).expect("a fit").mse)
             });
         }
     }

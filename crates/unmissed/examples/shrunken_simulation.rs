@@ -8,10 +8,10 @@
 
 #![allow(clippy::print_stdout)]
 
-use unmissed::data::LabelStats;
-use unmissed::data::generators::{GENERATORS, Settings};
-use unmissed::propensity::estimators::{Rates, direct::direct, shrunken::shrunken};
-use unmissed::propensity::fit::{Loss, Options, fit};
+use unmissed::data::generators::generate;
+use unmissed::data::{LabelStats, Rate};
+use unmissed::propensity::estimators::{direct::direct, shrunken::shrunken};
+use unmissed::propensity::fit::{FitLoss, FitOptions, fit};
 use unmissed::propensity::models::family;
 
 const LABELS: u64 = 300;
@@ -40,25 +40,17 @@ pub struct Errors {
 
 /// Generates a survey, estimates, and compares with the truth.
 pub fn repetition(seed: u64, controlled_rows: u64) -> unmissed::Result<Errors> {
-    let generator = unmissed::spec::find(GENERATORS, "generator", "survey")?;
-    let mut settings = Settings::of(generator);
-    for (name, value) in
-        [("users", TRAIN), ("test-users", 1), ("items", LABELS), ("shown", SHOWN), ("controlled-users", controlled_rows)]
-    {
-        settings.set(name, value.to_string())?;
-    }
-    let survey = generator.generate(&settings, seed)?;
+    let sizes = [("users", TRAIN), ("test-users", 1), ("items", LABELS), ("shown", SHOWN), ("controlled-users", controlled_rows)];
+    let survey = generate("survey", &sizes.map(|(name, size)| (name, size.to_string())), seed)?;
     let stats = |stem| survey.part(stem).map(|part| LabelStats::of(part.labels()));
-    let truth = survey.table("propensities").map(|table| table.rows.iter().map(|row| 1.0 / row[0]).collect::<Vec<f64>>());
-    let (Some(train), Some(controlled), Some(inverse)) = (stats("train"), stats("controlled"), truth) else {
-        return Err(unmissed::Error::value("a survey has a training part, a controlled part and propensities"));
-    };
+    let (train, controlled) = (stats("train")?, stats("controlled")?);
+    let inverse: Vec<f64> = survey.table("propensities")?.rows.iter().map(|row| 1.0 / row[0]).collect();
     let counts = train.dense_counts()?;
-    let direct = direct(&train, &controlled, &Rates::Common(SHOWN as f64 / LABELS as f64), 0.95)?;
+    let direct = direct(&train, &controlled, &Rate::Common(SHOWN as f64 / LABELS as f64), 0.95)?;
     let power = family("power")?;
-    let curve = fit(&power, &direct.evidence(), &Options::default())?;
-    let likelihood = fit(&power, &direct.evidence(), &Options { loss: Loss::NegativeBinomial, ..Options::default() })?;
-    let shrunken = shrunken(&direct, &power, &Options::default(), 0.95)?;
+    let curve = fit(&power, &direct.evidence(), &FitOptions::default())?;
+    let likelihood = fit(&power, &direct.evidence(), &FitOptions { loss: FitLoss::NegativeBinomial, ..FitOptions::default() })?;
+    let shrunken = shrunken(&direct, &power, &FitOptions::default(), 0.95)?;
     let error = |p: &dyn Fn(usize) -> f64| {
         let observed: Vec<usize> = (0..counts.len()).filter(|label| counts[*label] > 0).collect();
         observed.iter().map(|label| (-p(*label).ln() - inverse[*label].ln()).powi(2)).sum::<f64>() / observed.len() as f64

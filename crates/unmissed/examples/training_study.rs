@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use unmissed::data::formats::{ReadOptions, read_dataset};
-use unmissed::data::generators::{GENERATORS, Settings};
+use unmissed::data::generators::generate;
 use unmissed::data::{Dataset, split_rows};
 use unmissed::evaluate::Evaluation;
 use unmissed::metrics::Estimator;
@@ -39,11 +39,9 @@ pub fn fitted(train: &Dataset<'_>) -> Result<Model> {
 /// One survey, trained on nine tenths of the rows at several decays: plain and with the true propensities, each with its loss on
 /// the tenth that was held out.
 fn decays() -> Result<()> {
-    let survey = unmissed::spec::find(GENERATORS, "generator", "survey")?;
-    let data = survey.generate(&Settings::of(survey), 0)?;
-    let part = |stem| data.part(stem).ok_or_else(|| Error::value(format!("no part '{stem}'")));
-    let (train, test) = (part("train")?, part("test_clean")?);
-    let truth = data.table("propensities").map(|table| table.rows.iter().map(|row| row[0]).collect()).unwrap_or_default();
+    let data = generate::<&str>("survey", &[], 0)?;
+    let (train, test) = (data.part("train")?, data.part("test_clean")?);
+    let truth = data.table("propensities")?.rows.iter().map(|row| row[0]).collect();
     let truth = Propensities::new("true", truth)?;
     let (rows, held_out) = split_rows(train.rows(), 0.1, 5)?;
     println!("| decay | loss | P@1 | P@3 | P@5 | held-out loss |\n|---|---|---|---|---|---|");

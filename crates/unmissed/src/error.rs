@@ -2,6 +2,9 @@
 //!
 //! An error reads `path:line: what: expected E, found F; hint`, each part present only when it is known. The layer that
 //! knows a part adds it ([`Error::at`], [`Error::in_file`], ...), so that nothing is said twice.
+//!
+//! An underlying error (what the operating system answered) is the [`source`](std::error::Error::source), and so it is not part of
+//! `{error}`: whatever prints the chain of causes shows it once. Where one line is wanted, `{error:#}` is all of it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -49,8 +52,11 @@ struct Parts {
     expected: Option<String>,
     found: Option<String>,
     hint: Option<String>,
-    source: Option<std::io::Error>,
+    source: Option<Cause>,
 }
+
+/// An error of another library, or of the operating system.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl Error {
     fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
@@ -83,9 +89,14 @@ impl Error {
 
     /// An operating-system error while doing `what` with the file at `path`.
     pub fn io(what: impl Into<String>, path: impl AsRef<Path>, source: std::io::Error) -> Self {
-        let mut error = Self::new(ErrorKind::Io, what).in_file(path);
-        error.0.source = Some(source);
-        error
+        Self::new(ErrorKind::Io, what).in_file(path).caused_by(source)
+    }
+
+    /// Adds the error behind this one, which becomes its source.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.source = Some(cause.into());
+        self
     }
 
     /// Adds the file, unless one is known already.
@@ -130,7 +141,7 @@ impl Error {
 
     /// What the operating system said, when it was asked.
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
-        self.0.source.as_ref().map(std::io::Error::kind)
+        self.0.source.as_ref()?.downcast_ref().map(std::io::Error::kind)
     }
 
     /// The file, when one is to blame.
@@ -144,9 +155,11 @@ impl Error {
     }
 }
 
+/// `{}` leaves the source out, `{:#}` has it on the same line.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
+        let with_source = f.alternate();
         let f = &mut Escaped(f);
         let Parts { what, path, line, expected, found, hint, source, .. } = &*self.0;
         match (path, line) {
@@ -162,8 +175,8 @@ impl fmt::Display for Error {
             (None, Some(found)) => write!(f, ": found {found}")?,
             (None, None) => {}
         }
-        if let Some(source) = source {
-            write!(f, ": {source}")?;
+        if with_source && let Some(source) = source {
+            write!(f, ": {source:#}")?;
         }
         if let Some(hint) = hint {
             write!(f, "; {hint}")?;
@@ -172,7 +185,11 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|cause| &**cause as _)
+    }
+}
 
 /// Writes control characters as escapes: a message is one line, and names from elsewhere cannot steer a terminal.
 struct Escaped<'a, 'b>(&'a mut fmt::Formatter<'b>);
@@ -241,8 +258,21 @@ mod tests {
     #[test]
     fn io_errors_name_the_cause() {
         let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file");
-        let error = Error::io("cannot open", "x.txt", cause);
-        assert_eq!(error.to_string(), "x.txt: cannot open: no such file");
-        assert_eq!(error.kind(), ErrorKind::Io);
+        let error = Error::io("cannot open", "x.txt", cause).hint("is the name right?");
+        assert_eq!(format!("{error:#}"), "x.txt: cannot open: no such file; is the name right?");
+        assert_eq!((error.kind(), error.io_kind()), (ErrorKind::Io, Some(std::io::ErrorKind::NotFound)));
+    }
+
+    /// Printing an error and its sources, one after the other, as error reporters do.
+    #[test]
+    fn a_chain_of_causes_says_everything_once() {
+        let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file");
+        let error: Box<dyn std::error::Error + Send + Sync> = Box::new(Error::io("cannot open", "x.txt", cause));
+        let chain: Vec<String> =
+            std::iter::successors(Some(&*error as &dyn std::error::Error), |error| error.source()).map(|e| e.to_string()).collect();
+        assert_eq!(chain, ["x.txt: cannot open", "no such file"]);
+        let above = Error::value("no propensities").caused_by(error);
+        assert_eq!(format!("{above:#}"), "no propensities: x.txt: cannot open: no such file");
+        assert_eq!(above.io_kind(), None);
     }
 }

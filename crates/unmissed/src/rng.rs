@@ -9,8 +9,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What a stream is used for. Two purposes never share a stream, whatever the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// Removing labels, by row.
     Mask = 1,
     /// Assigning rows to parts, by row.
@@ -44,17 +43,7 @@ pub enum Purpose {
 }
 
 /// The stream for `index` under `purpose`.
-///
-/// ```
-/// use rand_chacha::rand_core::Rng;
-/// use unmissed::rng::{stream, Purpose};
-/// let first = stream(7, Purpose::Mask, 0).next_u64();
-/// assert_eq!(first, stream(7, Purpose::Mask, 0).next_u64());
-/// assert_ne!(first, stream(7, Purpose::Mask, 1).next_u64());
-/// assert_ne!(first, stream(7, Purpose::Split, 0).next_u64());
-/// assert_ne!(first, stream(8, Purpose::Mask, 0).next_u64());
-/// ```
-pub fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
+pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
     let mut key = [0u8; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8] = purpose as u8;
@@ -64,19 +53,12 @@ pub fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
 }
 
 /// The key of one row for [`uniform_at`].
-pub fn row_key(seed: u64, purpose: Purpose, row: u64) -> u64 {
+pub(crate) fn row_key(seed: u64, purpose: Purpose, row: u64) -> u64 {
     stream(seed, purpose, row).next_u64()
 }
 
 /// A uniform number in [0, 1) for a label of the row with this key: output number `label` of SplitMix64 started at the key.
-///
-/// ```
-/// use unmissed::rng::{row_key, uniform_at, Purpose};
-/// let key = row_key(1, Purpose::Mask, 12);
-/// let mean = (0..10_000).map(|label| uniform_at(key, label)).sum::<f64>() / 1e4;
-/// assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0f64).sqrt() / 100.0);
-/// ```
-pub fn uniform_at(row_key: u64, label: u32) -> f64 {
+pub(crate) fn uniform_at(row_key: u64, label: u32) -> f64 {
     let mut z = row_key.wrapping_add((u64::from(label) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -85,26 +67,12 @@ pub fn uniform_at(row_key: u64, label: u32) -> f64 {
 }
 
 /// The next number of a stream, uniform in [0, 1).
-///
-/// ```
-/// use unmissed::rng::{stream, uniform, Purpose};
-/// let mut rng = stream(1, Purpose::Statistics, 0);
-/// let mean = (0..10_000).map(|_| uniform(&mut rng)).sum::<f64>() / 1e4;
-/// assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0f64).sqrt() / 100.0);
-/// ```
-pub fn uniform(rng: &mut impl Rng) -> f64 {
+pub(crate) fn uniform(rng: &mut impl Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 /// The next number of a stream, uniform among the whole numbers below `bound`; 0 when `bound` is 0.
-///
-/// ```
-/// use unmissed::rng::{below, stream, Purpose};
-/// let mut rng = stream(1, Purpose::Shown, 0);
-/// let ones = (0..9_000).filter(|_| below(&mut rng, 3) == 1).count() as f64;
-/// assert!((ones - 3_000.0).abs() < 4.0 * 2_000f64.sqrt());
-/// ```
-pub fn below(rng: &mut impl Rng, bound: u64) -> u64 {
+pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
     loop {
         // Lemire's method: the upper half of the product is uniform once the few low halves that are too many are left out.
         let product = u128::from(rng.next_u64()) * u128::from(bound);
@@ -118,6 +86,27 @@ pub fn below(rng: &mut impl Rng, bound: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn streams_differ_by_seed_purpose_and_index_alone() {
+        let first = stream(7, Purpose::Mask, 0).next_u64();
+        assert_eq!(first, stream(7, Purpose::Mask, 0).next_u64());
+        for other in [stream(7, Purpose::Mask, 1), stream(7, Purpose::Split, 0), stream(8, Purpose::Mask, 0)] {
+            assert_ne!(first, other.clone().next_u64());
+        }
+    }
+
+    #[test]
+    fn numbers_are_uniform() {
+        let near = |mean: f64| (mean - 0.5).abs() < 4.0 * (1.0 / 12.0f64).sqrt() / 100.0;
+        let key = row_key(1, Purpose::Mask, 12);
+        assert!(near((0..10_000).map(|label| uniform_at(key, label)).sum::<f64>() / 1e4));
+        let mut rng = stream(1, Purpose::Statistics, 0);
+        assert!(near((0..10_000).map(|_| uniform(&mut rng)).sum::<f64>() / 1e4));
+        let ones = (0..9_000).filter(|_| below(&mut rng, 3) == 1).count() as f64;
+        assert!((ones - 3_000.0).abs() < 4.0 * 2_000f64.sqrt());
+        assert_eq!(below(&mut rng, 0), 0);
+    }
 
     /// Vigna's reference implementation of SplitMix64 started at 1234567 gives these numbers.
     #[test]

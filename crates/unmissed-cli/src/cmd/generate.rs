@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use unmissed::cells;
 use unmissed::data::Output;
 use unmissed::data::formats::Content;
-use unmissed::data::generators::{GENERATORS, Generator, Settings};
+use unmissed::data::generators::{GENERATORS, Generator, GeneratorSettings};
 use unmissed::report::{Document, Table};
 
 /// What to generate, and where to.
 pub(crate) struct Args {
     generator: &'static dyn Generator,
-    settings: Settings,
+    settings: GeneratorSettings,
     seed: u64,
     output: PathBuf,
 }
@@ -63,7 +63,7 @@ impl FromArgMatches for Args {
         let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
         let (name, matches) = matches.subcommand().ok_or_else(missing)?;
         let generator = *GENERATORS.iter().find(|generator| generator.name() == name).ok_or_else(missing)?;
-        let mut settings = Settings::of(generator);
+        let mut settings = GeneratorSettings::of(generator);
         for parameter in generator.parameters() {
             if let Some(value) = matches.get_one::<String>(parameter.name) {
                 let set = settings.set(parameter.name, value.clone());

@@ -7,8 +7,8 @@ use unmissed::data::generators::GENERATORS;
 use unmissed::evaluate::{CHECKS, CONVENTIONS};
 use unmissed::experiments::EXPERIMENTS;
 use unmissed::losses::LOSSES;
-use unmissed::metrics::METRICS;
-use unmissed::propensity::estimators::ESTIMATORS;
+use unmissed::metrics::{Estimator, METRICS};
+use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::PROPENSITY_MODELS;
 use unmissed::report::renderers::RENDERERS;
 use unmissed::report::{Document, Table};
@@ -47,8 +47,17 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         registry("formats", "file formats (--from, --to)", FORMATS),
         registry("generators", "artificial data (unmissed generate)", GENERATORS),
         registry("models", "propensity models (--propensity)", PROPENSITY_MODELS),
-        registry("estimators", "ways to estimate propensities (unmissed propensity estimate)", ESTIMATORS),
+        registry(
+            "propensity-estimators",
+            "ways to get propensities from evidence (unmissed propensity estimate)",
+            PROPENSITY_ESTIMATORS,
+        ),
         registry("metrics", "what evaluation measures (--metrics)", METRICS),
+        Registry {
+            name: "estimators",
+            summary: "how metrics are obtained from observed labels (--estimators)",
+            entries: Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
+        },
         registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),
         registry("losses", "what training makes small (--loss)", LOSSES),
         registry("experiments", "the paper's experiments (unmissed reproduce)", EXPERIMENTS),

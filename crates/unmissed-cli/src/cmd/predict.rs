@@ -39,7 +39,8 @@ pub(crate) struct Args {
     /// Divide probabilities by these propensities (jpv, power, table:FILE, ...); counts are those of --train or of the model
     #[arg(long, value_name = "SPEC")]
     propensity: Option<String>,
-    /// Multiply scores by weights: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    /// Multiply scores by weights: uniform, inverse, inverse-complete (needs propensities), log,
+    /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     /// Training labels: what propensities and weights are functions of [default: the counts in the model]
@@ -74,7 +75,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let labels = model.labels() as u64;
     let propensity = spec.as_ref().map(|spec| spec.per_label(stats.as_ref(), labels)).transpose()?;
     warn_of_two_corrections(propensity.as_ref(), &about, app);
-    let weights = args.weights.as_deref().map(|how| inputs::weights(how, stats.as_ref(), model.labels())).transpose()?;
+    let weigh = |how| inputs::weights(how, stats.as_ref(), propensity.as_ref(), model.labels());
+    let weights = args.weights.as_deref().map(weigh).transpose()?;
     let options = PredictOptions {
         k: args.k,
         logits: args.logits,

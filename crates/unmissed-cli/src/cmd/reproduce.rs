@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::audit::provenance::shell;
 use unmissed::cells;
-use unmissed::experiments::{Context, EXPERIMENTS, Experiment, Size, YahooR3, find, given, page};
+use unmissed::experiments::{Context, EXPERIMENTS, Experiment, Size, YahooR3, data_folders, find, page};
 use unmissed::report::{Document, Table};
 
 /// Reproduce the paper's tables and figures, with our numbers beside its own
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let context = Context {
         size: if args.quick { Size::Quick } else { Size::Full },
         seed: args.seed.seed,
-        data: given(&args.data)?,
+        data: data_folders(&args.data)?,
         yahoo_r3: args.yahoo_r3.as_deref().map(YahooR3::at).transpose()?,
         kept: Some(folder.join("parts")),
         progress: app.progress(),

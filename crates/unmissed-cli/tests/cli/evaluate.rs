@@ -96,6 +96,22 @@ fn groups_and_weights_come_from_options_and_files() {
     assert!(dir.run(&format!("{common} --weights w.csv")).refused().starts_with("w.csv:3: the weight of label 1"));
 }
 
+/// Labels 0, 1, 2 have 1, 2, 1 training positives and p = (1/2, 1, 1), so 2, 2, 1 relevant rows: w = 5/3 (1/2, 1/2, 1). The one hit at
+/// rank 1 is label 0.
+#[test]
+fn weights_by_complete_frequencies_take_one_propensity_model() {
+    let dir = by_hand();
+    dir.write("train.txt", b"3 0 3\n0,1\n1\n2\n");
+    let common = "evaluate --test test.txt --predictions p.txt --train train.txt --metrics weighted-precision --k 1 --weights inverse-complete";
+    let json = dir.json(&format!("{common} --propensity table:half.csv"));
+    let observed = row(&json, "weighted-precision", 1, "observed")["value"].as_f64().unwrap();
+    assert!((observed - 5.0 / 12.0).abs() < 1e-12, "{observed}");
+    for propensities in ["", "--propensity jpv --propensity table:half.csv"] {
+        let message = dir.run(&format!("{common} {propensities}")).refused();
+        assert!(message.starts_with("the weights 'inverse-complete' need propensities"), "{message}");
+    }
+}
+
 #[test]
 fn controlled_sets_are_corrected_by_their_rate() {
     let dir = Workdir::with_data();

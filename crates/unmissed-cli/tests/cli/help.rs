@@ -1,6 +1,7 @@
 //! Help: every command has some, and its examples work.
 
 use crate::workdir::Workdir;
+use unmissed::propensity::estimators::{OptionKind, PROPENSITY_ESTIMATORS};
 
 /// All subcommands, and theirs, as the help lists them. Those of `generate` and `estimate` share the examples of their parent.
 fn commands(dir: &Workdir) -> Vec<String> {
@@ -12,7 +13,7 @@ fn commands(dir: &Workdir) -> Vec<String> {
         for line in list.split("\n\n").next().unwrap().lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
             let name = line.split_whitespace().next().unwrap();
             let command = format!("{parent} {name}").trim().to_owned();
-            if name != "help" && !command.starts_with("propensity estimate ") {
+            if name != "help" {
                 todo.push(command.clone());
                 found.push(command);
             }
@@ -67,4 +68,24 @@ fn lists_name_what_the_options_take() {
         assert!(formats.contains(&format!("formats,{name},")), "{formats}");
     }
     assert_eq!(dir.run("list fromats").refused(), "unknown registry 'fromats'; did you mean 'formats'?");
+}
+
+#[test]
+fn every_propensity_estimator_is_in_help_and_lists() {
+    let dir = Workdir::new();
+    let list = dir.run("list propensity-estimators --format csv").ok();
+    let help = dir.run("propensity estimate --help").ok();
+    for entry in PROPENSITY_ESTIMATORS {
+        assert!(list.contains(&format!("propensity-estimators,{},", entry.name())), "{list}");
+        assert!(help.contains(&format!("\n  {} ", entry.name())), "{help}");
+        let own = dir.run(&format!("propensity estimate {} --help", entry.name())).ok();
+        for field in entry.inputs().iter().flat_map(|input| input.fields()) {
+            assert!(own.contains(&format!("--{} <{}>", field.name, field.value)), "{own}");
+        }
+        for option in entry.options() {
+            assert!(own.contains(&format!("--{}", option.name)), "{own}");
+            let default = format!("[default: {}]", option.default);
+            assert!(matches!(option.kind, OptionKind::Switch(_)) || own.contains(&default), "{}: {own}", option.name);
+        }
+    }
 }

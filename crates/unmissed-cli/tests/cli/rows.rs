@@ -33,8 +33,11 @@ fn propensities_that_depend_on_the_row_are_fitted_and_used() {
     assert_eq!(json["covariates"].as_array().unwrap().len(), 4);
     assert_eq!(json["calibration"]["bins"].as_array().unwrap().len(), 10);
     let json = dir.json("evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics precision --k 1");
-    let of = |name: &str| json["rows"].as_array().unwrap().iter().find(|row| row["propensity"] == name).unwrap().clone();
-    let (by_row, ratio) = (of("rows:rows.json"), of("ratio of rows:rows.json"));
+    let of = |estimator: &str| {
+        let is_it = |row: &&serde_json::Value| row["propensity"] == "rows:rows.json" && row["estimator"] == estimator;
+        json["rows"].as_array().unwrap().iter().find(is_it).unwrap().clone()
+    };
+    let (by_row, ratio) = (of("unbiased"), of("ratio"));
     let observed = json["rows"][0]["value"].as_f64().unwrap();
     for row in [by_row, ratio] {
         let value = row["value"].as_f64().unwrap();
@@ -140,12 +143,13 @@ fn doubly_robust_estimates_say_what_they_assume() {
     );
     let evaluate = "evaluate --test early.txt --predictions p.txt --metrics precision --k 1";
     let json = dir.json(&format!("{evaluate} --later test.txt --later-rows known.csv"));
-    let row = |json: &serde_json::Value, name: &str| {
-        json["rows"].as_array().unwrap().iter().find(|row| row["propensity"] == name).unwrap().clone()
+    let robust = |json: &serde_json::Value| {
+        json["rows"].as_array().unwrap().iter().find(|row| row["estimator"] == "doubly-robust").unwrap().clone()
     };
-    let robust = row(&json, "doubly robust (later labels)");
-    assert!(robust["assumption"].as_str().unwrap().contains("right if either"), "{robust}");
-    assert!(robust["value"].as_f64() > json["rows"][0]["value"].as_f64(), "{robust}");
+    let of_later = robust(&json);
+    assert!(of_later["assumption"].as_str().unwrap().contains("right if either"), "{of_later}");
+    assert!(of_later["value"].as_f64() > json["rows"][0]["value"].as_f64(), "{of_later}");
+    assert!(of_later["propensity"].is_null(), "{of_later}");
     assert!(json["notes"].to_string().contains("later labels are the truth"), "{}", json["notes"]);
     let refused = dir.run(&format!("{evaluate} --later test.txt --later-rows hierarchy.tsv")).refused();
     assert!(refused.contains("no column 'row'"), "{refused}");
@@ -157,7 +161,7 @@ fn doubly_robust_estimates_say_what_they_assume() {
     dir.write("shown.txt", format!("100 12\n{}", (0..100).map(shown).collect::<String>()).as_bytes());
     let json =
         dir.json("evaluate --test controlled.txt --shown shown.txt --rate 4/12 --predictions p.txt --metrics precision --k 1");
-    let robust = row(&json, "doubly robust (shown pairs)");
-    assert!(robust["assumption"].as_str().unwrap().contains("unbiased for any guesses"), "{robust}");
-    assert!(robust["se"].as_f64() > Some(0.0), "{robust}");
+    let of_shown = robust(&json);
+    assert!(of_shown["assumption"].as_str().unwrap().contains("unbiased for any guesses"), "{of_shown}");
+    assert!(of_shown["se"].as_f64() > Some(0.0) && of_shown["propensity"] == "rate:4/12", "{of_shown}");
 }

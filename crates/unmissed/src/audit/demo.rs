@@ -9,7 +9,7 @@
 //! Schultheis, Wydmuch, Babbar and Dembczynski, KDD 2022, the experiment on artificial data.
 
 use super::{Audit, AuditResult};
-use crate::data::generators::{GENERATORS, Settings};
+use crate::data::generators::{GENERATORS, GeneratorSettings};
 use crate::data::{Csr, Dataset, LabelStats, mask, mask_shard};
 use crate::error::{Error, Result};
 use crate::predict::{Normalize, PredictOptions};
@@ -46,7 +46,7 @@ impl Default for Sizes {
 /// Makes the data, trains the models, and audits them.
 pub fn run(sizes: Sizes, seed: u64, command: &str, progress: &dyn Progress) -> Result<AuditResult> {
     let balls = spec::find(GENERATORS, "generator", "balls")?;
-    let mut settings = Settings::of(balls);
+    let mut settings = GeneratorSettings::of(balls);
     for (name, value) in BALLS {
         settings.set(name, *value)?;
     }
@@ -54,8 +54,7 @@ pub fn run(sizes: Sizes, seed: u64, command: &str, progress: &dyn Progress) -> R
     settings.set("test-rows", sizes.test.to_string())?;
     progress.begin("making data", 0);
     let generated = balls.generate(&settings, seed)?;
-    let part = |stem: &str| generated.part(stem).ok_or_else(|| Error::value(format!("the generator made no '{stem}'")));
-    let (train_clean, test_clean) = (part("train")?, part("test")?);
+    let (train_clean, test_clean) = (generated.part("train")?, generated.part("test")?);
 
     let right = models::parse(BIAS)?.propensities(&LabelStats::of(train_clean.labels()))?;
     let right = Propensities::new("right: power of complete counts", right.values().to_vec())?;

@@ -17,19 +17,30 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-mod by_row;
+mod assumptions;
+mod builder;
+mod candidates;
+mod conclusion;
 pub mod demo;
-pub mod flips;
-mod lanes;
-pub mod needs;
+mod explorer;
+mod findings;
+pub mod order_map;
 pub mod provenance;
-mod request;
+mod recall_by_frequency;
 mod result;
+mod row_dependent;
+mod rows_needed;
 mod run;
-mod said;
+mod standings;
 mod verdict;
+mod wording;
 
-pub use by_row::{RATIO, ROWS, RowReport};
-pub use request::Audit;
-pub use result::{Assumed, AuditResult, DataPart, DirectReport, Kind, PropensityReport, SampleSize};
-pub use verdict::{METRIC, Score, Standing, Verdict};
+pub use assumptions::EstimatorAssumption;
+pub use builder::Audit;
+pub(crate) use explorer::Explorer;
+pub use recall_by_frequency::{RecallBin, RecallByFrequency};
+pub use result::{AuditResult, CandidateKind, DataPart, DirectReport, PropensityReport, TrainingSize};
+pub use row_dependent::{ROWS, RowDependentReport};
+pub use rows_needed::RowsNeeded;
+pub use standings::{METRIC, ModelScore, Standing};
+pub use verdict::Verdict;

@@ -2,8 +2,6 @@
 
 use crate::error::{Error, Result};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
-use std::io::Read;
 use std::path::Path;
 
 /// How a run can be repeated. There is no date in it: the same run gives the same bytes.
@@ -32,8 +30,8 @@ pub struct InputFile {
     pub path: String,
     /// Its size.
     pub bytes: u64,
-    /// Its SHA-256, in hexadecimal; `None` for pipes, which can be read only once.
-    pub sha256: Option<String>,
+    /// Its BLAKE3 checksum, in hexadecimal; `None` for pipes, which can be read only once.
+    pub blake3: Option<String>,
 }
 
 impl InputFile {
@@ -42,17 +40,12 @@ impl InputFile {
         let path = path.as_ref();
         let failed = |cause| Error::io("cannot read", path, cause);
         let about = std::fs::metadata(path).map_err(failed)?;
-        let mut file = InputFile { role: role.into(), path: path.display().to_string(), bytes: about.len(), sha256: None };
+        let mut file = InputFile { role: role.into(), path: path.display().to_string(), bytes: about.len(), blake3: None };
         if about.is_file() {
-            let mut reader = std::fs::File::open(path).map_err(failed)?;
-            let (mut hasher, mut buffer) = (Sha256::new(), vec![0; 1 << 20]);
-            loop {
-                match reader.read(&mut buffer).map_err(failed)? {
-                    0 => break,
-                    length => hasher.update(&buffer[..length]),
-                }
-            }
-            file.sha256 = Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
+            let reader = std::fs::File::open(path).map_err(failed)?;
+            let mut hasher = blake3::Hasher::new();
+            hasher.update_reader(reader).map_err(failed)?;
+            file.blake3 = Some(hasher.finalize().to_hex().to_string());
         }
         Ok(file)
     }
@@ -78,13 +71,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_that_of_sha256sum() {
+    fn the_checksum_is_that_of_b3sum() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("abc");
         std::fs::write(&path, "abc").unwrap();
         let file = InputFile::new("test", &path).unwrap();
-        // FIPS 180-2, appendix B.1.
-        assert_eq!(file.sha256.as_deref(), Some("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        assert_eq!(file.blake3.as_deref(), Some("6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"));
         assert!(InputFile::new("test", folder.path().join("none")).is_err());
     }
 }

@@ -1,12 +1,14 @@
 //! What an audit finds, as plain data: pages, tables and files are drawn from it and compute nothing.
 
-use super::by_row::{RowReport, words};
-use super::flips::FlipMap;
-use super::needs::Need;
+use super::assumptions::EstimatorAssumption;
+use super::order_map::OrderMap;
 use super::provenance::Provenance;
+use super::recall_by_frequency::RecallByFrequency;
+use super::row_dependent::{RowDependentReport, short_name};
+use super::rows_needed::RowsNeeded;
 use super::verdict::Verdict;
 use crate::data::{DataStats, RankCount};
-use crate::evaluate::{EvaluationResult, Finding, HitsByCount};
+use crate::evaluate::{EvaluationResult, Finding, HitsByCount, Row};
 use crate::propensity::bands::Band;
 use crate::propensity::contradiction::Contradiction;
 use crate::propensity::points::LabelPoint;
@@ -29,39 +31,46 @@ pub struct AuditResult {
     /// The data sets.
     pub data: Vec<DataPart>,
     /// The training data as curves see them.
-    pub sample: Option<SampleSize>,
+    pub sample: Option<TrainingSize>,
     /// The propensity models.
     pub propensities: Vec<PropensityReport>,
     /// Propensities that depend on the row, by audited model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub by_row: Vec<RowReport>,
+    pub by_row: Vec<RowDependentReport>,
     /// Models without such propensities although their predictions for training rows are given, and why.
     pub left_out_by_row: Vec<String>,
     /// What a controlled set says label by label.
     pub direct: Option<DirectReport>,
-    /// Curves that could not be fitted and other things that were left out, in words.
+    /// Candidates that could not be fitted or estimated, and why.
     pub left_out: Vec<String>,
+    /// How labels are grouped, when they are.
+    pub grouping: Option<String>,
     /// The scores.
     pub evaluation: EvaluationResult,
     /// The scores on complete labels, when those were given.
     pub truth: Option<EvaluationResult>,
     /// Hits by training count: what unbiased scores under any curve follow from.
     pub tallies: Option<HitsByCount>,
+    /// Share of observed positives found, by training frequency.
+    pub recall_by_frequency: Vec<RecallByFrequency>,
     /// Where in the plane of JPV's constants which model is ahead.
-    pub flips: Option<FlipMap>,
+    #[serde(rename = "flips")]
+    pub order_map: Option<OrderMap>,
     /// How many rows useful intervals need.
-    pub needs: Vec<Need>,
+    #[serde(rename = "needs")]
+    pub rows_needed: Vec<RowsNeeded>,
     /// What each kind of number rests on.
-    pub assumptions: Vec<Assumed>,
+    pub assumptions: Vec<EstimatorAssumption>,
     /// How the run can be repeated.
     pub provenance: Provenance,
 }
 
 impl AuditResult {
-    /// The short name of a propensity model.
-    pub fn short_name<'a>(&'a self, origin: &'a str) -> &'a str {
+    /// The short name of the propensities of a row; `observed` where there are none.
+    pub fn short_name<'a>(&'a self, row: &'a Row) -> &'a str {
+        let Some(origin) = row.propensity.as_deref() else { return "observed" };
         let report = || self.propensities.iter().find(|report| report.origin == origin).map(|report| report.name.as_str());
-        words(origin).or_else(report).unwrap_or(origin)
+        short_name(origin, row.estimator).or_else(report).unwrap_or(origin)
     }
 
     /// The names of the predicting models.
@@ -88,23 +97,23 @@ pub struct DataPart {
 
 /// Rows and largest label of the training data.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct SampleSize {
+pub struct TrainingSize {
     /// Number of rows, n.
     pub rows: f64,
     /// Positives of the most frequent label.
     pub largest: f64,
 }
 
-impl From<Sample> for SampleSize {
+impl From<Sample> for TrainingSize {
     fn from(sample: Sample) -> Self {
-        SampleSize { rows: sample.rows, largest: sample.largest }
+        TrainingSize { rows: sample.rows, largest: sample.largest }
     }
 }
 
 /// How propensities came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum CandidateKind {
     /// Somebody else's constants, or values from a file.
     Assumed,
     /// A curve fitted to the evidence of this audit.
@@ -113,13 +122,13 @@ pub enum Kind {
     Estimated,
 }
 
-impl Kind {
+impl CandidateKind {
     /// The word for tables.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Assumed => "assumed",
-            Kind::Fitted => "fitted",
-            Kind::Estimated => "estimated",
+            CandidateKind::Assumed => "assumed",
+            CandidateKind::Fitted => "fitted",
+            CandidateKind::Estimated => "estimated",
         }
     }
 }
@@ -132,7 +141,7 @@ pub struct PropensityReport {
     /// The same for people.
     pub name: String,
     /// How it came about.
-    pub kind: Kind,
+    pub kind: CandidateKind,
     /// In which sense it bounds the truth.
     pub bound: Bound,
     /// What everybody who uses it should know.
@@ -174,15 +183,4 @@ pub struct DirectReport {
     pub never_observed: usize,
     /// Labels with an estimate: count, propensity, and the ends of its interval; some of many.
     pub estimates: Vec<LabelPoint>,
-}
-
-/// What a kind of number rests on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Assumed {
-    /// The estimator.
-    pub estimator: String,
-    /// The metrics concerned.
-    pub metrics: Vec<String>,
-    /// The assumption as a sentence.
-    pub assumption: String,
 }

@@ -1,13 +1,16 @@
 //! The audit itself: from what there is to what it says.
 
-use super::by_row::ROWS;
-use super::flips::FlipMap;
-use super::lanes::{About, Lanes, defaults};
-use super::needs::{self, Need};
-use super::request::Audit;
-use super::result::{AuditResult, DataPart, Kind, PropensityReport};
-use super::said::{assumptions, findings};
-use super::verdict::{METRIC, Verdict};
+use super::assumptions::assumptions;
+use super::builder::Audit;
+use super::candidates::{Candidates, Known, defaults};
+use super::findings::findings;
+use super::order_map::OrderMap;
+use super::recall_by_frequency::recall_by_frequency;
+use super::result::{AuditResult, CandidateKind, DataPart, PropensityReport};
+use super::row_dependent::ROWS;
+use super::rows_needed::{self, RowsNeeded};
+use super::standings::METRIC;
+use super::verdict::Verdict;
 use crate::data::{Csr, DataStats, Dataset, LabelStats, Labels, rank_frequency};
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, EvaluationResult, Groups, HitsByCount, Rate};
@@ -25,34 +28,35 @@ impl Audit<'_> {
     pub fn run(&self) -> Result<AuditResult> {
         let stats = self.train.map(|train| LabelStats::of(train.labels()));
         let train = self.train.map(Dataset::labels).zip(stats.as_ref());
-        let about = self.about()?;
+        let known = self.known_labels()?;
         let given = match &self.given {
             Some(given) => given.clone(),
             None if stats.is_some() && self.rate.is_none() => defaults(&self.name)?,
             None => Vec::new(),
         };
-        if self.rate.is_some() && !(given.is_empty() && self.known.is_empty() && about.is_none()) {
+        if self.rate.is_some() && !(given.is_empty() && self.known.is_empty() && known.is_none()) {
             return Err(Error::value("a controlled test set has a known rate, and propensity models describe other data")
                 .hint("leave out either the rate of the test labels or the propensity models and the evidence for them"));
         }
         self.progress.begin("propensities", 0);
         let labels = self.test.labels().cols() as u64;
-        let lanes = Lanes::new(&given, &self.known, train, labels, about.as_ref(), (self.level, self.provenance.seed))?;
-        let tests = lanes.lanes.iter().filter(|lane| lane.kind == Kind::Assumed).count().max(1) as f64;
-        let propensities = lanes.reports(train, about.as_ref(), 1.0 - (1.0 - LEVEL_OF_CONTRADICTION) / tests)?;
+        let candidates = Candidates::new(&given, &self.known, train, labels, known.as_ref(), (self.level, self.provenance.seed))?;
+        let tests = candidates.all.iter().filter(|candidate| candidate.kind == CandidateKind::Assumed).count().max(1) as f64;
+        let propensities = candidates.reports(train, known.as_ref(), 1.0 - (1.0 - LEVEL_OF_CONTRADICTION) / tests)?;
 
-        let by_row = self.fit_by_row()?;
-        let all: Vec<Propensities> = lanes.lanes.iter().map(|lane| lane.propensities.clone()).collect();
-        let (evaluation, tallies) =
-            self.evaluate(self.test.labels(), (all, &by_row.models), self.rate.clone(), stats.as_ref(), true)?;
+        let by_row = self.fit_row_dependent()?;
+        let groups = self.grouped(stats.as_ref())?;
+        let grouped = (stats.as_ref(), groups.as_ref());
+        let all: Vec<Propensities> = candidates.all.iter().map(|candidate| candidate.propensities.clone()).collect();
+        let (evaluation, tallies) = self.evaluate(self.test.labels(), (all, &by_row.models), self.rate.clone(), grouped, true)?;
         let truth = match self.truth {
-            Some(truth) => Some(self.evaluate(truth.labels(), (Vec::new(), &[]), None, stats.as_ref(), false)?.0),
+            Some(truth) => Some(self.evaluate(truth.labels(), (Vec::new(), &[]), None, grouped, false)?.0),
             None => None,
         };
         let k = self.ks.first().copied().unwrap_or(1);
         let verdict = Verdict::new(&evaluation, truth.as_ref(), &propensities, k);
-        let flips = self.flips(tallies.as_ref(), stats.as_ref(), &verdict)?;
-        let direct = stats.as_ref().and_then(|stats| lanes.direct_report(stats));
+        let order_map = self.order_map(tallies.as_ref(), stats.as_ref(), &verdict)?;
+        let direct = stats.as_ref().and_then(|stats| candidates.direct_report(stats));
         Ok(AuditResult {
             name: self.name.clone(),
             ks: self.ks.clone(),
@@ -60,29 +64,40 @@ impl Audit<'_> {
             findings: findings(&evaluation, &propensities),
             data: self.parts(),
             sample: stats.as_ref().map(|stats| Sample::of(stats).into()),
-            needs: self.needs(&lanes, &evaluation, &propensities, k),
+            rows_needed: self.rows_needed(&candidates, &evaluation, &propensities, k),
             assumptions: assumptions(&evaluation),
             direct,
-            left_out: lanes.left_out,
+            left_out: candidates.left_out,
             left_out_by_row: by_row.left_out,
             by_row: by_row.reports,
+            grouping: groups.map(|groups| groups.about().to_owned()),
+            recall_by_frequency: tallies.as_ref().map_or(Vec::new(), |hits| recall_by_frequency(hits, self.level)),
             propensities,
             verdict,
             evaluation,
             truth,
             tallies,
-            flips,
+            order_map,
             provenance: self.provenance.clone(),
         })
     }
 
-    fn about(&self) -> Result<Option<About<'_>>> {
+    /// The groups of labels: those given, else by share of the training positives.
+    fn grouped(&self, stats: Option<&LabelStats>) -> Result<Option<Groups>> {
+        match (&self.groups, stats) {
+            (Some(groups), _) => Ok(Some(groups.clone())),
+            (None, Some(stats)) if stats.positives() > 0 => Groups::by_share(stats, &[0.8, 0.95]).map(Some),
+            (None, _) => Ok(None),
+        }
+    }
+
+    fn known_labels(&self) -> Result<Option<Known<'_>>> {
         match (&self.controlled, self.later) {
             (Some(_), Some(_)) => {
                 Err(Error::value("a controlled set and a later snapshot at once").hint("audit with one of the two"))
             }
-            (Some((data, rates)), None) => Ok(Some(About::Controlled { labels: data.labels(), rates })),
-            (None, Some(data)) => Ok(Some(About::Later { labels: data.labels() })),
+            (Some((data, rates)), None) => Ok(Some(Known::Controlled { labels: data.labels(), rates })),
+            (None, Some(data)) => Ok(Some(Known::Later { labels: data.labels() })),
             (None, None) => Ok(None),
         }
     }
@@ -93,7 +108,7 @@ impl Audit<'_> {
         labels: &Labels<'_>,
         (propensities, by_row): (Vec<Propensities>, &[RowModel]),
         rate: Option<Rate>,
-        stats: Option<&LabelStats>,
+        (stats, groups): (Option<&LabelStats>, Option<&Groups>),
         is_test: bool,
     ) -> Result<(EvaluationResult, Option<HitsByCount>)> {
         let models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
@@ -116,13 +131,8 @@ impl Audit<'_> {
         if let Some(rate) = rate {
             evaluation = evaluation.rate(rate)?;
         }
-        let groups = match (&self.groups, stats) {
-            (Some(groups), _) => Some(groups.clone()),
-            (None, Some(stats)) if stats.positives() > 0 => Some(Groups::by_share(stats, &[0.8, 0.95])?),
-            (None, _) => None,
-        };
         if let Some(groups) = groups {
-            evaluation = evaluation.groups(groups)?;
+            evaluation = evaluation.groups(groups.clone())?;
         }
         let tally = evaluation.tally()?;
         let hits = stats.filter(|_| is_test && plain_rate).map(|stats| tally.by_count(stats)).transpose()?;
@@ -135,7 +145,7 @@ impl Audit<'_> {
     }
 
     /// Where the order of the two models that are ahead as observed flips.
-    fn flips(&self, hits: Option<&HitsByCount>, stats: Option<&LabelStats>, verdict: &Verdict) -> Result<Option<FlipMap>> {
+    fn order_map(&self, hits: Option<&HitsByCount>, stats: Option<&LabelStats>, verdict: &Verdict) -> Result<Option<OrderMap>> {
         let (Some(hits), Some(stats)) = (hits, stats) else { return Ok(None) };
         let value = |name: &str| {
             let scores = &verdict.standings.first()?.scores;
@@ -151,7 +161,7 @@ impl Audit<'_> {
             return Ok(None);
         }
         match order[..] {
-            [first, second, ..] => Ok(Some(FlipMap::new(hits, stats, verdict.k, first, second)?)),
+            [first, second, ..] => Ok(Some(OrderMap::new(hits, stats, verdict.k, first, second)?)),
             _ => Ok(None),
         }
     }
@@ -177,21 +187,28 @@ impl Audit<'_> {
             .collect()
     }
 
-    fn needs(&self, lanes: &Lanes, evaluation: &EvaluationResult, reports: &[PropensityReport], k: usize) -> Vec<Need> {
+    fn rows_needed(
+        &self,
+        candidates: &Candidates,
+        evaluation: &EvaluationResult,
+        reports: &[PropensityReport],
+        k: usize,
+    ) -> Vec<RowsNeeded> {
         let mut needs = Vec::new();
-        let best = lanes.lanes.iter().rfind(|lane| lane.kind == Kind::Estimated);
-        if let (Some(direct), Some((_, rates)), Some(best)) = (&lanes.direct, &self.controlled, best) {
-            needs.extend(needs::of_controlled(direct, rates, &best.propensities, self.level));
+        let best = candidates.all.iter().rfind(|candidate| candidate.kind == CandidateKind::Estimated);
+        if let (Some(direct), Some((_, rates)), Some(best)) = (&candidates.direct, &self.controlled, best) {
+            needs.extend(rows_needed::for_propensities(direct, rates, &best.propensities, self.level));
         }
         // The score that is nearest to the truth: estimated, else a known rate, else as observed.
-        let lane = best.map(|lane| lane.propensities.origin().to_string()).or(self.rate.as_ref().map(Rate::name));
-        let estimator = if lane.is_some() { Estimator::Unbiased } else { Estimator::Observed };
+        let origin = best.map(|candidate| candidate.propensities.origin().to_string()).or(self.rate.as_ref().map(Rate::name));
+        let estimator = if origin.is_some() { Estimator::Unbiased } else { Estimator::Observed };
         let rows = evaluation.rows.iter().filter(|row| {
-            row.metric == METRIC && row.k == k && row.group == "all" && row.estimator == estimator && row.propensity == lane
+            row.metric == METRIC && row.k == k && row.group == "all" && row.estimator == estimator && row.propensity == origin
         });
-        let name =
-            lane.as_deref().map(|lane| reports.iter().find(|report| report.origin == lane).map_or(lane, |report| &report.name));
-        needs.extend(rows.filter_map(|row| needs::of_score(row, name)));
+        let name = origin
+            .as_deref()
+            .map(|origin| reports.iter().find(|report| report.origin == origin).map_or(origin, |report| &report.name));
+        needs.extend(rows.filter_map(|row| rows_needed::for_score(row, name)));
         needs
     }
 }

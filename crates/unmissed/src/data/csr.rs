@@ -1,25 +1,30 @@
 //! Sparse matrices by row, owned or borrowed.
 //!
-//! [`Csr`] is the one matrix of the library: `Csr<f32>` holds features and scores, [`Labels`] (`Csr<()>`) holds only
-//! where the ones are and spends nothing on values. Ids have 32 bits, offsets 64. Arrays are `Cow`s, so a matrix may
-//! borrow what a memory map or numpy owns. Everything is checked once, in [`Csr::new`]; after that rows can be trusted:
-//! ids are below the number of columns and no id stands twice in a row. Rows may be unsorted ([`Csr::is_sorted`]).
+//! [`Csr`] is the one matrix of the library: [`Scores`] (`Csr<f32>`) are predictions and sparse features, [`Labels`] (`Csr<()>`)
+//! hold only where the ones are and spend nothing on values. Ids have 32 bits, offsets 64. Arrays are `Cow`s, so a matrix may
+//! borrow what a memory map or numpy owns. Everything is checked once, on construction; after that rows can be trusted:
+//! ids are below the number of columns and no id occurs twice in a row. Rows may be unsorted ([`Csr::is_sorted`]).
 
 use crate::error::{Error, Result};
+use crate::sealed::Sealed;
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// A value that a matrix can store.
-pub trait Value: Copy + Send + Sync + PartialEq + std::fmt::Debug + 'static {
+/// A value that a matrix can store. Only this crate implements it.
+pub trait Value: Sealed + Copy + Send + Sync + PartialEq + std::fmt::Debug + 'static {
     /// Whether the value may stand in a matrix (numbers must be finite).
     fn is_valid(&self) -> bool;
 }
+
+impl Sealed for f32 {}
 
 impl Value for f32 {
     fn is_valid(&self) -> bool {
         self.is_finite()
     }
 }
+
+impl Sealed for () {}
 
 /// The value of a pattern: presence is all there is to know.
 impl Value for () {
@@ -28,20 +33,15 @@ impl Value for () {
     }
 }
 
-/// A label matrix: where the ones are.
+/// A label matrix: where the ones are. [`Labels::new`] takes the arrays of a sparse matrix, [`Labels::from_ids`] the labels of each
+/// row, [`Labels::from_pairs`] (row, label) pairs.
 pub type Labels<'a> = Csr<'a, ()>;
 
+/// A matrix of numbers, of which only some are stored: the scores of predicted labels, or the values of features. [`Scores::new`]
+/// takes the arrays of a sparse matrix, [`Scores::from_rows`] the entries of each row.
+pub type Scores<'a> = Csr<'a, f32>;
+
 /// A checked sparse matrix by row. See the module's page.
-///
-/// ```
-/// use unmissed::data::Csr;
-/// let scores = Csr::new(3, vec![0, 2, 2], vec![2, 0], vec![0.5f32, 0.25])?;
-/// assert_eq!((scores.rows(), scores.cols(), scores.nnz()), (2, 3, 2));
-/// assert_eq!(scores.row(0), (&[2, 0][..], &[0.5, 0.25][..]));
-/// assert!(!scores.is_sorted());
-/// assert!(Csr::new(3, vec![0, 2], vec![1, 1], vec![1.0f32, 2.0]).is_err(), "a column twice");
-/// # Ok::<(), unmissed::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr<'a, V: Value> {
     cols: u32,
@@ -51,9 +51,51 @@ pub struct Csr<'a, V: Value> {
     values: Cow<'a, [V]>,
 }
 
+impl<'a> Labels<'a> {
+    /// Labels from the arrays of a sparse matrix: those of row `i` are `ids[offsets[i]..offsets[i + 1]]`. Vectors are taken over,
+    /// slices borrowed.
+    ///
+    /// ```
+    /// use unmissed::data::Labels;
+    /// let labels = Labels::new(5, vec![0, 2, 2, 3], vec![0, 3, 4])?;
+    /// assert_eq!((labels.rows(), labels.row_ids(0)), (3, &[0, 3][..]));
+    /// let offsets = [0, 3];
+    /// assert!(Labels::new(5, &offsets[..], &[1, 2, 1][..]).is_err(), "label 1 twice in a row");
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn new(labels: u64, offsets: impl Into<Cow<'a, [u64]>>, ids: impl Into<Cow<'a, [u32]>>) -> Result<Self> {
+        let ids = ids.into();
+        let values = vec![(); ids.len()];
+        Csr::from_arrays(labels, offsets, ids, values)
+    }
+}
+
+impl<'a> Scores<'a> {
+    /// Scores from the arrays of a sparse matrix: row `i` has the labels `ids[offsets[i]..offsets[i + 1]]`, in any order, with
+    /// the values at the same places. Vectors are taken over, slices borrowed.
+    ///
+    /// ```
+    /// use unmissed::data::Scores;
+    /// let scores = Scores::new(3, vec![0, 2, 2], vec![2, 0], vec![0.5, 0.25])?;
+    /// assert_eq!((scores.rows(), scores.cols(), scores.nnz()), (2, 3, 2));
+    /// assert_eq!(scores.row(0), (&[2, 0][..], &[0.5, 0.25][..]));
+    /// assert!(!scores.is_sorted());
+    /// assert!(Scores::new(3, vec![0, 2], vec![1, 1], vec![1.0, 2.0]).is_err(), "a column twice");
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn new(
+        cols: u64,
+        offsets: impl Into<Cow<'a, [u64]>>,
+        ids: impl Into<Cow<'a, [u32]>>,
+        values: impl Into<Cow<'a, [f32]>>,
+    ) -> Result<Self> {
+        Csr::from_arrays(cols, offsets, ids, values)
+    }
+}
+
 impl<'a, V: Value> Csr<'a, V> {
     /// Checks the arrays and makes a matrix of them: row `i` is `ids[offsets[i]..offsets[i + 1]]`.
-    pub fn new(
+    pub(crate) fn from_arrays(
         cols: u64,
         offsets: impl Into<Cow<'a, [u64]>>,
         ids: impl Into<Cow<'a, [u32]>>,
@@ -102,7 +144,7 @@ impl<'a, V: Value> Csr<'a, V> {
             }
             offsets.push(ids.len() as u64);
         }
-        Csr::new(cols, offsets, ids, values)
+        Csr::from_arrays(cols, offsets, ids, values)
     }
 
     /// Number of rows.
@@ -113,6 +155,11 @@ impl<'a, V: Value> Csr<'a, V> {
     /// Number of columns.
     pub fn cols(&self) -> usize {
         self.cols as usize
+    }
+
+    /// The ids of all columns.
+    pub fn col_ids(&self) -> std::ops::Range<u32> {
+        0..self.cols
     }
 
     /// Number of stored entries.
@@ -160,12 +207,17 @@ impl<'a, V: Value> Csr<'a, V> {
 
     /// The same entries as a pattern.
     pub fn pattern(&self) -> Labels<'_> {
+        self.filled_with(())
+    }
+
+    /// The same entries, each with this value.
+    pub(crate) fn filled_with<W: Value>(&self, value: W) -> Csr<'_, W> {
         Csr {
             cols: self.cols,
             sorted: self.sorted,
             offsets: Cow::Borrowed(&self.offsets),
             ids: Cow::Borrowed(&self.ids),
-            values: vec![(); self.nnz()].into(),
+            values: vec![value; self.nnz()].into(),
         }
     }
 
@@ -241,7 +293,7 @@ impl<'a, V: Value> Csr<'a, V> {
             ids.extend(piece_ids);
             values.extend(piece_values);
         }
-        Csr::new(cols, offsets, ids, values)
+        Csr::from_arrays(cols, offsets, ids, values)
     }
 
     /// The rows of this matrix followed by those of `other`.
@@ -284,7 +336,29 @@ impl<'a, V: Value> Csr<'a, V> {
     }
 }
 
-impl Csr<'static, ()> {
+impl Labels<'static> {
+    /// A label matrix from (row, label) pairs in any order, as tables of annotations have them.
+    ///
+    /// ```
+    /// use unmissed::data::Labels;
+    /// let labels = Labels::from_pairs(2, 5, [(1, 4), (0, 3), (0, 0)])?;
+    /// assert_eq!((labels.row_ids(0), labels.row_ids(1)), (&[0, 3][..], &[4][..]));
+    /// assert!(Labels::from_pairs(2, 5, [(2, 0)]).unwrap_err().to_string().contains("expected a row from 0 to 1, found 2"));
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn from_pairs(rows: usize, labels: u64, pairs: impl IntoIterator<Item = (usize, u32)>) -> Result<Self> {
+        let mut pairs: Vec<(usize, u32)> = pairs.into_iter().collect();
+        pairs.sort_unstable();
+        if let Some((row, _)) = pairs.last().filter(|(row, _)| *row >= rows) {
+            let expected = if rows == 0 { "no rows".to_owned() } else { format!("a row from 0 to {}", rows - 1) };
+            return Err(Error::value("a pair names a row that does not exist").expected(expected).found(row.to_string()));
+        }
+        let mut offsets = vec![0u64; rows + 1];
+        pairs.iter().for_each(|(row, _)| offsets[row + 1] += 1);
+        (0..rows).for_each(|row| offsets[row + 1] += offsets[row]);
+        Labels::new(labels, offsets, pairs.into_iter().map(|(_, label)| label).collect::<Vec<_>>())
+    }
+
     /// A label matrix from rows of ids.
     ///
     /// ```

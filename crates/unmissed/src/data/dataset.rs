@@ -1,6 +1,6 @@
 //! What a model is trained or tested on: features of rows and the labels that were observed on them.
 
-use super::csr::{Csr, Labels};
+use super::csr::{Csr, Labels, checked_cols};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
@@ -44,11 +44,21 @@ impl<'a> Dense<'a> {
 
     /// The entries that are not zero, as a sparse matrix.
     pub fn to_sparse(&self) -> Result<Csr<'static, f32>> {
-        let rows = (0..self.rows).map(|row| {
-            let entries = self.row(row).iter().enumerate().filter(|(_, value)| **value != 0.0);
-            entries.map(|(column, value)| (column as u32, *value))
-        });
-        Csr::from_rows(self.cols as u64, rows)
+        let columns = checked_cols(self.cols as u64)?;
+        let rows = (0..self.rows).map(|row| (0..columns).zip(self.row(row).iter().copied()).filter(|(_, value)| *value != 0.0));
+        Csr::from_rows(columns.into(), rows)
+    }
+}
+
+impl<'a> From<Csr<'a, f32>> for Features<'a> {
+    fn from(matrix: Csr<'a, f32>) -> Features<'a> {
+        Features::Sparse(matrix)
+    }
+}
+
+impl<'a> From<Dense<'a>> for Features<'a> {
+    fn from(matrix: Dense<'a>) -> Features<'a> {
+        Features::Dense(matrix)
     }
 }
 
@@ -164,6 +174,11 @@ impl<'a> Dataset<'a> {
     /// The features, when there are any.
     pub fn features(&self) -> Option<&Features<'a>> {
         self.features.as_ref()
+    }
+
+    /// The features, or an error that says that there are none.
+    pub fn require_features(&self) -> Result<&Features<'a>> {
+        self.features().ok_or_else(|| Error::value("the rows have no features").expected("features for each row"))
     }
 
     /// The observed labels.

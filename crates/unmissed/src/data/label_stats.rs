@@ -1,7 +1,7 @@
 //! How often each label was observed: what propensity models and weights are functions of.
 
-use super::csr::Labels;
-use super::dense::check_dense;
+use super::csr::{Labels, checked_cols};
+use super::label_limit::check_label_limit;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 
@@ -30,8 +30,9 @@ pub struct LabelStats {
 impl LabelStats {
     /// Counts the labels of a matrix.
     pub fn of(labels: &Labels<'_>) -> LabelStats {
-        let (ids, counts) =
-            if labels.cols() <= 8 * labels.nnz() + (1 << 20) { count_dense(labels) } else { count_sorted(labels.ids().to_vec()) };
+        // Counters of 32 bits are fast, and a label has at most as many positives as there are rows.
+        let fits = u32::try_from(labels.rows()).is_ok() && labels.cols() <= 8 * labels.nnz() + (1 << 20);
+        let (ids, counts) = if fits { count_dense(labels) } else { count_sorted(labels.ids().to_vec()) };
         LabelStats { rows: labels.rows() as u64, labels: labels.cols() as u64, ids, counts }
     }
 
@@ -42,8 +43,9 @@ impl LabelStats {
                 .expected(format!("at most {rows}"))
                 .found(counts[label].to_string()));
         }
-        let (ids, positive) = counts.iter().enumerate().filter(|(_, c)| **c > 0).map(|(id, c)| (id as u32, *c)).unzip();
-        Ok(LabelStats { rows, labels: counts.len() as u64, ids, counts: positive })
+        let labels = checked_cols(counts.len() as u64)?;
+        let (ids, positive) = (0..labels).zip(counts.iter().copied()).filter(|(_, count)| *count > 0).unzip();
+        Ok(LabelStats { rows, labels: labels.into(), ids, counts: positive })
     }
 
     /// Number of rows, n.
@@ -81,9 +83,9 @@ impl LabelStats {
         self.counts.iter().copied().max().unwrap_or(0)
     }
 
-    /// Positives of all m labels in order; an error when there are more labels than [`check_dense`] accepts.
+    /// Positives of all m labels in order; an error when a file declares more labels than arrays are made for (2^28).
     pub fn dense_counts(&self) -> Result<Vec<u64>> {
-        check_dense(self.labels)?;
+        check_label_limit(self.labels)?;
         let mut dense = vec![0; self.labels as usize];
         for (id, count) in self.ids.iter().zip(&self.counts) {
             dense[*id as usize] = *count;
@@ -107,7 +109,7 @@ fn count_dense(labels: &Labels<'_>) -> (Vec<u32>, Vec<u64>) {
     for id in labels.ids() {
         dense[*id as usize] += 1;
     }
-    dense.iter().enumerate().filter(|(_, count)| **count > 0).map(|(id, count)| (id as u32, u64::from(*count))).unzip()
+    labels.col_ids().zip(dense).filter(|(_, count)| *count > 0).map(|(id, count)| (id, u64::from(count))).unzip()
 }
 
 fn count_sorted(mut ids: Vec<u32>) -> (Vec<u32>, Vec<u64>) {

@@ -7,10 +7,10 @@
 
 pub mod csr;
 mod dataset;
-mod dense;
 pub mod formats;
 pub mod generators;
 mod keyed_csv;
+mod label_limit;
 mod label_stats;
 mod map;
 mod mask;
@@ -25,10 +25,10 @@ mod stats;
 pub mod survey;
 mod text;
 
-pub use csr::{Csr, Labels};
+pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
-pub use dense::check_dense;
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv};
+pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};
 pub use obesity::Obesity;

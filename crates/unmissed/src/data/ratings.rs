@@ -84,7 +84,7 @@ impl Ratings {
         for entry in &mut entries {
             (entry.row, entry.column) = (rows[entry.row as usize], columns[entry.column as usize]);
         }
-        let ratings = matrix(users.len(), items.len(), entries)
+        let ratings = matrix(users.len(), checked_cols(items.len() as u64)?, entries)
             .map_err(|(entry, first)| twice(&users[entry.row as usize], &items[entry.column as usize], first).at(entry.line))?;
         Ok(Ratings { users, items, ratings })
     }
@@ -122,7 +122,7 @@ impl Ratings {
         Ok(Ratings {
             users: names(offsets.len() as u64 - 1),
             items: names(items),
-            ratings: Csr::new(items, offsets, ids, ratings)?,
+            ratings: Csr::from_arrays(items, offsets, ids, ratings)?,
         })
     }
 
@@ -155,7 +155,7 @@ impl Ratings {
                     entries.push(Entry { row, column, rating: *rating, line: 0 });
                 }
             }
-            let ratings = matrix(users.len(), items.len(), entries)
+            let ratings = matrix(users.len(), checked_cols(items.len() as u64)?, entries)
                 .map_err(|(entry, _)| Error::value(format!("user '{}' stands twice", users[entry.row as usize])))?;
             Ok(Ratings { users: users.clone(), items: items.clone(), ratings })
         };
@@ -222,7 +222,7 @@ struct Entry {
 }
 
 /// The matrix of these entries; two at one place are an error: the one that comes later in the file, and the line of the other.
-fn matrix(rows: usize, cols: usize, mut entries: Vec<Entry>) -> std::result::Result<Csr<'static, f32>, (Entry, u64)> {
+fn matrix(rows: usize, cols: u32, mut entries: Vec<Entry>) -> std::result::Result<Csr<'static, f32>, (Entry, u64)> {
     entries.sort_by_key(|entry| (entry.row, entry.column));
     let clash = entries.windows(2).enumerate().filter(|(_, pair)| (pair[0].row, pair[0].column) == (pair[1].row, pair[1].column));
     if let Some(place) = clash.min_by_key(|(_, pair)| pair[1].line).map(|(place, _)| place) {
@@ -237,7 +237,7 @@ fn matrix(rows: usize, cols: usize, mut entries: Vec<Entry>) -> std::result::Res
         offsets[row + 1] += offsets[row];
     }
     let (ids, ratings) = entries.iter().map(|entry| (entry.column, entry.rating)).unzip();
-    Ok(Csr::from_checked(cols as u32, true, offsets, ids, ratings))
+    Ok(Csr::from_checked(cols, true, offsets, ids, ratings))
 }
 
 /// Names in the order in which they came.
@@ -273,8 +273,8 @@ impl Names {
             names.sort();
         }
         let mut ids = vec![0; names.len()];
-        for (new, (_, old)) in names.iter().enumerate() {
-            ids[*old as usize] = new as u32;
+        for (new, (_, old)) in (0u32..).zip(&names) {
+            ids[*old as usize] = new;
         }
         (names.into_iter().map(|(name, _)| name).collect(), ids)
     }

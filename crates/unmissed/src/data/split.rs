@@ -125,10 +125,10 @@ pub fn keep_frequent(data: &Dataset<'_>, positives: u64) -> Result<Kept> {
 fn new_ids(kept: &[u32], entries: usize) -> Box<dyn Fn(u32) -> Option<u32> + Sync + '_> {
     let size = kept.last().map_or(0, |id| *id as usize + 1);
     if size > 8 * entries + (1 << 20) {
-        return Box::new(|id| kept.binary_search(&id).ok().map(|place| place as u32));
+        return Box::new(|id| kept.binary_search(&id).ok().and_then(|place| u32::try_from(place).ok()));
     }
     let mut table = vec![None; size];
-    kept.iter().enumerate().for_each(|(place, id)| table[*id as usize] = Some(place as u32));
+    (0u32..).zip(kept).for_each(|(place, id)| table[*id as usize] = Some(place));
     Box::new(move |id| table.get(id as usize).copied().flatten())
 }
 

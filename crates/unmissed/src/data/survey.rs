@@ -94,11 +94,11 @@ impl ShownRate {
 /// (see [`Ratings::aligned`](super::Ratings::aligned)).
 ///
 /// ```
-/// use unmissed::data::Csr;
+/// use unmissed::data::Scores;
 /// use unmissed::data::survey::{survey, SurveyOptions, TrainUsers};
 /// // User 0 rated items 0 to 3 by choice; user 1 rated items 0 and 1, and was shown items 2 and 3.
-/// let chosen = Csr::new(4, vec![0, 4, 6], vec![0, 1, 2, 3, 0, 1], vec![5f32, 4., 4., 1., 5., 2.])?;
-/// let random = Csr::new(4, vec![0, 0, 2], vec![2, 3], vec![4f32, 1.])?;
+/// let chosen = Scores::new(4, vec![0, 4, 6], vec![0, 1, 2, 3, 0, 1], vec![5f32, 4., 4., 1., 5., 2.])?;
+/// let random = Scores::new(4, vec![0, 0, 2], vec![2, 3], vec![4f32, 1.])?;
 /// let made = survey(&chosen, &random, &SurveyOptions { positive: 4.0, seed: 1, train: TrainUsers::Unique })?;
 /// assert_eq!((made.train_users, made.controlled_users), (vec![0], vec![1]));
 /// assert_eq!(made.train.labels().nnz(), 1, "of three positives, two are features");

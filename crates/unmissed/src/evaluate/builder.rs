@@ -8,7 +8,7 @@ use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
-use crate::propensity::rows::{Given, RowModel};
+use crate::propensity::rows::{GivenCovariate, RowModel};
 use crate::propensity::{Propensities, Propensity};
 use crate::request::Conventions;
 use crate::request::IntervalKind;
@@ -25,7 +25,7 @@ pub struct Evaluation<'a> {
     pub(super) train: Option<&'a LabelStats>,
     pub(super) propensities: Vec<Propensities>,
     pub(super) row_models: Vec<(String, RowModel)>,
-    pub(super) row_covariates: Vec<(String, Given<'a>)>,
+    pub(super) row_covariates: Vec<(String, GivenCovariate<'a>)>,
     pub(super) metrics: Option<Vec<Spec>>,
     pub(super) estimators: Option<Vec<Estimator>>,
     pub(super) ks: Vec<usize>,
@@ -116,7 +116,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// A given covariate of the test rows that a row model was fitted with, under the same name.
-    pub fn row_covariate(mut self, name: &str, given: Given<'a>) -> Result<Self> {
+    pub fn row_covariate(mut self, name: &str, given: GivenCovariate<'a>) -> Result<Self> {
         given.check(name, self.truth.rows(), self.truth.cols())?;
         self.row_covariates.push((name.to_owned(), given));
         Ok(self)

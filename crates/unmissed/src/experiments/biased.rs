@@ -1,12 +1,11 @@
 //! Data whose complete labels are known, and what is left of them after labels went missing in a known way.
 
 use super::context::{Context, Size};
-use super::given::Given;
-use crate::data::generators::{GENERATORS, Generated, Settings};
+use super::data_folders::DataFolder;
+use crate::data::generators::{Generated, generate};
 use crate::data::{Dataset, LabelStats, keep_frequent, mask, mask_shard, merge, split};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::propensity::{Propensities, models};
-use crate::spec;
 
 /// The models by which labels go missing, and with which models are trained and scored.
 pub(super) const NOISES: [&str; 2] = ["jpv", "power"];
@@ -30,25 +29,9 @@ pub(super) struct Biased {
     pub(super) propensities: [Propensities; 2],
 }
 
-/// Data of a generator with these changes of its settings.
-pub(super) fn generated(generator: &str, changes: &[(&str, String)], seed: u64) -> Result<Generated> {
-    let generator = spec::find(GENERATORS, "generator", generator)?;
-    let mut settings = Settings::of(generator);
-    for (name, value) in changes {
-        settings.set(name, value.clone())?;
-    }
-    generator.generate(&settings, seed)
-}
-
-/// A part of generated data.
-pub(super) fn part<'g>(data: &'g Generated, stem: &str) -> Result<&'g Dataset<'static>> {
-    data.part(stem).ok_or_else(|| Error::value(format!("the generator made no '{stem}'")))
-}
-
 /// The true propensities of generated data that have a table of them.
 pub(super) fn true_propensities(data: &Generated) -> Result<Propensities> {
-    let table = data.table("propensities").ok_or_else(|| Error::value("the generator made no table of propensities"))?;
-    Propensities::new("true", table.rows.iter().map(|row| row[0]).collect())
+    Propensities::new("true", data.table("propensities")?.rows.iter().map(|row| row[0]).collect())
 }
 
 /// Training and test rows of hyper-balls: those of the paper after it held a tenth of 70 000 out, or fewer.
@@ -65,12 +48,12 @@ pub(super) fn balls(size: Size, dim: usize, radius: &str, seed: u64) -> Result<C
         ("train-rows", train.to_string()),
         ("test-rows", test.to_string()),
     ];
-    let data = generated("balls", &changes, seed)?;
-    Ok(Complete { train: part(&data, "train")?.clone(), test: part(&data, "test")?.clone() })
+    let data = generate("balls", &changes, seed)?;
+    Ok(Complete { train: data.part("train")?.clone(), test: data.part("test")?.clone() })
 }
 
 /// A benchmark as the paper modifies it: merged, frequent labels kept, split again. `None` when the folder is none.
-pub(super) fn benchmark(given: &Given, seed: u64) -> Result<Option<Complete>> {
+pub(super) fn benchmark(given: &DataFolder, seed: u64) -> Result<Option<Complete>> {
     let Some((train, test)) = given.rows()? else { return Ok(None) };
     let all = merge(&[&train, &test])?;
     let kept = keep_frequent(&all, LEAST_POSITIVES)?;
@@ -96,7 +79,7 @@ impl Complete {
 }
 
 /// Data sets that the user gave and that have training and test rows, by name.
-pub(super) fn benchmarks<'c>(context: &'c Context<'_>) -> impl Iterator<Item = &'c Given> {
+pub(super) fn benchmarks<'c>(context: &'c Context<'_>) -> impl Iterator<Item = &'c DataFolder> {
     context.data.iter()
 }
 

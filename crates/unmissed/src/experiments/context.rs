@@ -1,6 +1,6 @@
 //! What experiments work with, and where finished parts are kept.
 
-use super::given::{Given, YahooR3};
+use super::data_folders::{DataFolder, YahooR3};
 use crate::data::Output;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -38,7 +38,7 @@ pub struct Context<'a> {
     /// The seed of everything random.
     pub seed: u64,
     /// Data sets that the user has.
-    pub data: Vec<Given>,
+    pub data: Vec<DataFolder>,
     /// The user's copy of Yahoo R3.
     pub yahoo_r3: Option<YahooR3>,
     /// Where finished parts are kept; nowhere when `None`.

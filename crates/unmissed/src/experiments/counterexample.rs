@@ -13,6 +13,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Counterexample;
 
+impl crate::sealed::Sealed for Counterexample {}
+
 impl Named for Counterexample {
     fn name(&self) -> &'static str {
         "counterexample"

@@ -5,8 +5,8 @@ use crate::cells;
 use crate::data::LabelStats;
 use crate::error::Result;
 use crate::propensity::dag::Dag;
-use crate::propensity::estimators::hierarchy::{Options, Variant, hierarchy};
-use crate::propensity::fit::{Evidence, fit};
+use crate::propensity::estimators::hierarchy::{HierarchyOptions, Variant, hierarchy};
+use crate::propensity::fit::{CurveEvidence, fit};
 use crate::propensity::{Ratio, models};
 use crate::report::charts::{curve, propensity_chart};
 use crate::report::plot::Series;
@@ -17,8 +17,10 @@ use crate::spec::Named;
 pub(super) struct Hierarchy;
 
 /// Labels need more descendants than this; 4 is the one of Jain et al.
-const THRESHOLDS: &[usize] = &[0, 1, 2, 4, 8, 16, 32];
-const PAPERS: usize = 4;
+const THRESHOLDS: &[u64] = &[0, 1, 2, 4, 8, 16, 32];
+const PAPERS: u64 = 4;
+
+impl crate::sealed::Sealed for Hierarchy {}
 
 impl Named for Hierarchy {
     fn name(&self) -> &'static str {
@@ -58,15 +60,15 @@ impl Experiment for Hierarchy {
             {
                 for &threshold in THRESHOLDS {
                     let how = Ratio::new(family.clone());
-                    let found = hierarchy(labels, &dag, &Options { threshold, variant }, &how)?;
-                    let evidence = Evidence::from_propensities(&found.propensities, &stats)?;
+                    let found = hierarchy(labels, &dag, &HierarchyOptions { threshold, variant }, &how)?;
+                    let evidence = CurveEvidence::from_propensities(&found.propensities, &stats)?;
                     let fitted = fit(&family, &evidence, &Default::default())?;
                     let theta = fitted.phi.theta();
                     let (a, b) = (theta[0], theta[1]);
                     table.row(cells![given.name.clone(), name, threshold, found.passing, found.estimated, a, b, fitted.mse]);
                     constants.push((a, b));
                     if threshold == PAPERS && variant == Variant::Union {
-                        let points = (0..labels.cols() as u32).filter(|label| found.propensities.interval(*label).is_some());
+                        let points = labels.col_ids().filter(|label| found.propensities.interval(*label).is_some());
                         let points = points.map(|label| (stats.count(label) as f64, found.propensities.get(label)));
                         let chart = propensity_chart(&format!("Propensities from the hierarchy of {}", given.name))
                             .caption(format!("Labels with more than {PAPERS} descendants: observed, of observed or implied."))

@@ -1,9 +1,10 @@
 //! `imbalance`: how long the tails are.
 
-use super::biased::{balls, generated, part};
+use super::biased::balls;
 use super::paper::{self, IMBALANCE};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
+use crate::data::generators::generate;
 use crate::data::{DataStats, Dataset, LabelStats, rank_frequency};
 use crate::error::Result;
 use crate::report::plot::{Chart, Scale, Series};
@@ -15,6 +16,8 @@ pub(super) struct Imbalance;
 
 /// Points of a curve of frequencies.
 const POINTS: usize = 200;
+
+impl crate::sealed::Sealed for Imbalance {}
 
 impl Named for Imbalance {
     fn name(&self) -> &'static str {
@@ -68,8 +71,8 @@ impl Experiment for Imbalance {
         };
         add("hyper-balls", &balls(context.size, 6, "0.1,0.8", context.seed)?.train);
         let users = context.size.pick("500", "3000", "10000").to_owned();
-        let survey = generated("survey", &[("users", users)], context.seed)?;
-        add("survey", part(&survey, "train")?);
+        let survey = generate("survey", &[("users", users)], context.seed)?;
+        add("survey", survey.part("train")?);
         let mut given = Vec::new();
         for set in &context.data {
             if let Some((train, _)) = set.rows()? {

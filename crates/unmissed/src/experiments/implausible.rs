@@ -23,6 +23,8 @@ const PAPER: [(&str, &str, [f64; 3]); 4] = [
     ("PfastreXML on Amazon-670K (paper)", "unnormalized", [326.47, 282.28, 250.57]),
 ];
 
+impl crate::sealed::Sealed for Implausible {}
+
 impl Named for Implausible {
     fn name(&self) -> &'static str {
         "implausible"

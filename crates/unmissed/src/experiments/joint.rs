@@ -1,10 +1,11 @@
 //! `joint`: propensities that are learned from observed labels alone, by both methods, beside the true ones.
 
 use super::ask::{Seen, log_error, precision};
-use super::biased::{balls, generated, part, true_propensities};
+use super::biased::{balls, true_propensities};
 use super::linear::{Method, joint_plugin, marked, top};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
+use crate::data::generators::generate;
 use crate::data::{Dataset, LabelStats};
 use crate::error::Result;
 use crate::predict::Model;
@@ -42,6 +43,8 @@ struct Known {
     truth: Propensities,
 }
 
+impl crate::sealed::Sealed for Joint {}
+
 impl Named for Joint {
     fn name(&self) -> &'static str {
         "joint"
@@ -73,8 +76,8 @@ impl Experiment for Joint {
             .titled("Propensities learned from observed labels alone, and clean precision (%) of the models");
         for known in [survey(context)?, biased_balls(context)?] {
             let stats = LabelStats::of(known.train.labels());
-            let seen: Vec<usize> = (0..known.truth.len()).filter(|label| stats.count(*label as u32) >= LEAST).collect();
-            let of = |values: &[f64]| seen.iter().map(|label| values[*label]).collect::<Vec<f64>>();
+            let seen: Vec<u32> = known.train.labels().col_ids().filter(|label| stats.count(*label) >= LEAST).collect();
+            let of = |values: &[f64]| seen.iter().map(|label| values[*label as usize]).collect::<Vec<f64>>();
             let truth = of(known.truth.values());
             let mut chart = Chart::new(format!("Learned against true propensities: {}", known.name))
                 .x("true propensity", Scale::Log)
@@ -114,8 +117,8 @@ impl Experiment for Joint {
 
 fn survey(context: &Context<'_>) -> Result<Known> {
     let [users, items] = context.size.pick(["1000", "60"], ["4000", "200"], ["10000", "1000"]).map(str::to_owned);
-    let data = generated("survey", &[("users", users), ("items", items), ("test-users", "1500".into())], context.seed)?;
-    let (train, test) = (part(&data, "train")?.clone(), part(&data, "test_clean")?.clone());
+    let data = generate("survey", &[("users", users), ("items", items), ("test-users", "1500".into())], context.seed)?;
+    let (train, test) = (data.part("train")?.clone(), data.part("test_clean")?.clone());
     Ok(Known { name: "survey", train, test, truth: true_propensities(&data)? })
 }
 

@@ -13,28 +13,29 @@
 mod ask;
 mod biased;
 mod context;
-mod controlled;
-mod counterexample;
-mod given;
-mod hierarchy;
-mod imbalance;
-mod implausible;
-mod joint;
+pub mod controlled;
+pub mod counterexample;
+mod data_folders;
+pub mod hierarchy;
+pub mod imbalance;
+pub mod implausible;
+pub mod joint;
 mod linear;
-mod mismatch;
+pub mod mismatch;
 mod outcome;
 pub mod page;
 mod paper;
-mod scaling;
-mod statistics;
-mod tails;
-mod timelapse;
+pub mod scaling;
+pub mod statistics;
+pub mod tails;
+pub mod timelapse;
 
 pub use context::{Context, Size};
-pub use given::{Given, YahooR3, given};
-pub use outcome::{Claim, Outcome, Verdict};
+pub use data_folders::{DataFolder, YahooR3, data_folders};
+pub use outcome::{Claim, ClaimVerdict, Outcome};
 
 use crate::error::Result;
+use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 
 /// All experiments, in the order in which `all` runs them.
@@ -52,8 +53,8 @@ pub static EXPERIMENTS: &[&dyn Experiment] = &[
     &controlled::Controlled,
 ];
 
-/// An experiment of the paper, or one that it suggests.
-pub trait Experiment: Named + Sync {
+/// An experiment of the paper, or one that it suggests. Only this crate implements it.
+pub trait Experiment: Named + Sealed + Sync {
     /// The table or figure of the paper.
     fn reproduces(&self) -> &'static str;
     /// The data it works on.

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Whether something that was to be seen was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// It must hold, and does.
     Holds,
     /// It must hold, and does not.
@@ -16,13 +16,13 @@ pub enum Verdict {
     Reported,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// The word in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Holds => "holds",
-            Verdict::Fails => "FAILS",
-            Verdict::Reported => "reported",
+            ClaimVerdict::Holds => "holds",
+            ClaimVerdict::Fails => "FAILS",
+            ClaimVerdict::Reported => "reported",
         }
     }
 }
@@ -33,7 +33,7 @@ pub struct Claim {
     /// What was to be seen.
     pub what: String,
     /// Whether it was.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// What came out, with numbers.
     pub found: String,
 }
@@ -64,13 +64,13 @@ impl Outcome {
 
     /// Adds something that must hold.
     pub(super) fn must(&mut self, what: impl Into<String>, holds: bool, found: impl Into<String>) {
-        let verdict = if holds { Verdict::Holds } else { Verdict::Fails };
+        let verdict = if holds { ClaimVerdict::Holds } else { ClaimVerdict::Fails };
         self.claims.push(Claim { what: what.into(), verdict, found: found.into() });
     }
 
     /// Adds something that need not hold.
     pub(super) fn reports(&mut self, what: impl Into<String>, found: impl Into<String>) {
-        self.claims.push(Claim { what: what.into(), verdict: Verdict::Reported, found: found.into() });
+        self.claims.push(Claim { what: what.into(), verdict: ClaimVerdict::Reported, found: found.into() });
     }
 
     /// The claims as a table; `None` when there are none.
@@ -85,6 +85,6 @@ impl Outcome {
 
     /// Claims that must hold and do not.
     pub fn failures(&self) -> impl Iterator<Item = &Claim> {
-        self.claims.iter().filter(|claim| claim.verdict == Verdict::Fails)
+        self.claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Fails)
     }
 }

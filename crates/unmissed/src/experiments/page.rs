@@ -1,6 +1,6 @@
 //! Outcomes as one page, and as files.
 
-use super::{Experiment, Outcome, Verdict};
+use super::{ClaimVerdict, Experiment, Outcome};
 use crate::data::Output;
 use crate::error::Result;
 use crate::report::page::sections::{Section, Sections, render};
@@ -8,16 +8,16 @@ use crate::report::{Document, Table, plot, renderers};
 use std::path::Path;
 
 /// An experiment and what it left.
-pub type Finished = (&'static dyn Experiment, Outcome);
+pub type FinishedExperiment = (&'static dyn Experiment, Outcome);
 
 /// All tables of an experiment, its claims at the end.
-pub fn tables((experiment, outcome): &Finished) -> Vec<Table> {
+pub fn tables((experiment, outcome): &FinishedExperiment) -> Vec<Table> {
     outcome.tables.iter().cloned().chain(outcome.claims_table(experiment.name())).collect()
 }
 
 /// The page.
-pub fn html(finished: &[Finished], command: &str) -> Result<String> {
-    let section = |one: &'_ Finished| Section {
+pub fn html(finished: &[FinishedExperiment], command: &str) -> Result<String> {
+    let section = |one: &'_ FinishedExperiment| Section {
         id: one.0.name().into(),
         title: format!("{}: {}", one.0.name(), one.0.summary()),
         lead: vec![
@@ -34,9 +34,9 @@ pub fn html(finished: &[Finished], command: &str) -> Result<String> {
     let count = |verdict| finished.iter().flat_map(|one| &one.1.claims).filter(|claim| claim.verdict == verdict).count();
     let lead = format!(
         "{} claims hold, {} do not, {} are reported. Made by: {command}",
-        count(Verdict::Holds),
-        count(Verdict::Fails),
-        count(Verdict::Reported)
+        count(ClaimVerdict::Holds),
+        count(ClaimVerdict::Fails),
+        count(ClaimVerdict::Reported)
     );
     render(&Sections {
         kicker: "unmissed reproduce".into(),
@@ -47,7 +47,7 @@ pub fn html(finished: &[Finished], command: &str) -> Result<String> {
 }
 
 /// Writes the page, and each table (csv, json) and chart (svg, png) as a file.
-pub fn write(finished: &[Finished], folder: &Path, command: &str) -> Result<()> {
+pub fn write(finished: &[FinishedExperiment], folder: &Path, command: &str) -> Result<()> {
     put(&folder.join("index.html"), html(finished, command)?.as_bytes())?;
     for one in finished {
         for table in tables(one) {

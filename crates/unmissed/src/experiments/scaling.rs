@@ -21,6 +21,8 @@ const COPIES: &[f64] = &[1.0, 10.0, 100.0, 1e3, 1e4, 1e6, 1e9];
 /// Curves without defaults of their own get constants that are as good as any here: only whether they move is asked.
 const CURVES: &[&str] = &["jpv", "jpv:wikipedia", "jpv:amazon", "power", "richards:c=0.01,d=0.9,e=1,f=10,g=100,h=1"];
 
+impl crate::sealed::Sealed for Scaling {}
+
 impl Named for Scaling {
     fn name(&self) -> &'static str {
         "scaling"

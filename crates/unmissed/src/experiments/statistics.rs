@@ -1,9 +1,10 @@
 //! `statistics`: what is left of data sets after labels went missing.
 
-use super::biased::{NOISES, balls, benchmark, benchmarks, generated, labels_per_row, mean_se, part};
+use super::biased::{NOISES, balls, benchmark, benchmarks, labels_per_row, mean_se};
 use super::paper::{self, MADE};
 use super::{Context, Experiment, Outcome, Size, Took};
 use crate::cells;
+use crate::data::generators::generate;
 use crate::error::Result;
 use crate::report::{Column, Table};
 use crate::spec::Named;
@@ -13,6 +14,8 @@ pub(super) struct Statistics;
 
 /// How far labels a row may be from the paper's on hyper-balls, whose radii the paper does not print.
 const NEAR: f64 = 0.25;
+
+impl crate::sealed::Sealed for Statistics {}
 
 impl Named for Statistics {
     fn name(&self) -> &'static str {
@@ -103,8 +106,8 @@ impl Experiment for Statistics {
             }
         }
         let users = context.size.pick("500", "3000", "10000").to_owned();
-        let survey = generated("survey", &[("users", users)], context.seed)?;
-        let (train, clean) = (part(&survey, "train")?, part(&survey, "test_clean")?);
+        let survey = generate("survey", &[("users", users)], context.seed)?;
+        let (train, clean) = (survey.part("train")?, survey.part("test_clean")?);
         let yahoo = MADE.iter().find(|line| line.noise == "survey");
         table.row(cells![
             "survey (for Yahoo R3)",

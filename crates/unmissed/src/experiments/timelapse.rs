@@ -2,7 +2,7 @@
 //! snapshot says.
 
 use super::ask::{Seen, precision};
-use super::given::{Given, read};
+use super::data_folders::{DataFolder, read};
 use super::linear::{marked, top};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
@@ -23,6 +23,8 @@ pub(super) struct Timelapse;
 const FILES: [&str; 4] = ["train_early.txt", "train_late.txt", "test_early.txt", "test_late.txt"];
 /// How the model is trained whose scores are estimated; which model it is does not matter here.
 const ADAM: Adam = Adam { rate: 0.02, batch: 512, epochs: 5 };
+
+impl crate::sealed::Sealed for Timelapse {}
 
 impl Named for Timelapse {
     fn name(&self) -> &'static str {
@@ -84,7 +86,7 @@ impl Experiment for Timelapse {
 type Scores = Vec<(String, [f64; 3])>;
 
 /// The estimates by name, the later truth at the end; `None` when the folder has no snapshots.
-fn scores(context: &Context<'_>, given: &Given) -> Result<Option<Scores>> {
+fn scores(context: &Context<'_>, given: &DataFolder) -> Result<Option<Scores>> {
     let files: Vec<_> = FILES.iter().filter_map(|name| given.file(name)).collect();
     let [train, train_late, test, test_late] = files.as_slice() else { return Ok(None) };
     let (train, train_late, test, test_late) = (read(train)?, read(train_late)?, read(test)?, read(test_late)?);

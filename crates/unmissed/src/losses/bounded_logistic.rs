@@ -21,6 +21,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct BoundedLogistic;
 
+impl crate::sealed::Sealed for BoundedLogistic {}
+
 impl Named for BoundedLogistic {
     fn name(&self) -> &'static str {
         "bounded-logistic"

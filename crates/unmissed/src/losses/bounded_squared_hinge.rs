@@ -21,6 +21,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct BoundedSquaredHinge;
 
+impl crate::sealed::Sealed for BoundedSquaredHinge {}
+
 impl Named for BoundedSquaredHinge {
     fn name(&self) -> &'static str {
         "bounded-squared-hinge"

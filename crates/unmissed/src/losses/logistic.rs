@@ -23,6 +23,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Logistic;
 
+impl crate::sealed::Sealed for Logistic {}
+
 impl Named for Logistic {
     fn name(&self) -> &'static str {
         "logistic"

@@ -20,6 +20,7 @@ mod vector;
 pub(crate) use plugin_logistic::joint_gradients;
 
 use crate::error::Result;
+use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 
 /// All losses.
@@ -73,8 +74,8 @@ pub struct Nature {
     pub newton: bool,
 }
 
-/// Something to make small. See the module's page.
-pub trait Loss: Named + Sync {
+/// Something to make small. See the module's page. Only this crate implements it.
+pub trait Loss: Named + Sealed + Sync {
     /// What it is like.
     fn nature(&self) -> Nature;
     /// What an observed pair weighs against one of the plain loss. The noise of the gradient of a label grows with it, and so does

@@ -28,6 +28,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct PluginLogistic;
 
+impl crate::sealed::Sealed for PluginLogistic {}
+
 impl Named for PluginLogistic {
     fn name(&self) -> &'static str {
         "plugin-logistic"

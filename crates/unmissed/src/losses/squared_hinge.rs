@@ -22,6 +22,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct SquaredHinge;
 
+impl crate::sealed::Sealed for SquaredHinge {}
+
 impl Named for SquaredHinge {
     fn name(&self) -> &'static str {
         "squared-hinge"

@@ -22,6 +22,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct UnbiasedLogistic;
 
+impl crate::sealed::Sealed for UnbiasedLogistic {}
+
 impl Named for UnbiasedLogistic {
     fn name(&self) -> &'static str {
         "unbiased-logistic"

@@ -23,6 +23,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct UnbiasedSquaredHinge;
 
+impl crate::sealed::Sealed for UnbiasedSquaredHinge {}
+
 impl Named for UnbiasedSquaredHinge {
     fn name(&self) -> &'static str {
         "unbiased-squared-hinge"

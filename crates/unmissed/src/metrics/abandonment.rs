@@ -29,6 +29,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Abandonment;
 
+impl crate::sealed::Sealed for Abandonment {}
+
 impl Named for Abandonment {
     fn name(&self) -> &'static str {
         "abandonment"

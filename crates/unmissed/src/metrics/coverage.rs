@@ -29,6 +29,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Coverage;
 
+impl crate::sealed::Sealed for Coverage {}
+
 impl Named for Coverage {
     fn name(&self) -> &'static str {
         "coverage"

@@ -17,12 +17,23 @@ pub enum Estimator {
     Clipped,
     /// Self-normalised over pairs that are known to have been shown.
     Hajek,
+    /// What is observed times later over observed hits on rows that have both: no model of propensities.
+    Ratio,
+    /// Guesses for every pair, corrected by the pairs whose status is known.
+    DoublyRobust,
 }
 
 impl Estimator {
-    /// All of them.
-    pub const ALL: [Estimator; 5] =
-        [Estimator::Observed, Estimator::Unbiased, Estimator::Normalized, Estimator::Clipped, Estimator::Hajek];
+    /// All of them, in the order of reports.
+    pub const ALL: [Estimator; 7] = [
+        Estimator::Observed,
+        Estimator::Unbiased,
+        Estimator::Normalized,
+        Estimator::Clipped,
+        Estimator::Hajek,
+        Estimator::Ratio,
+        Estimator::DoublyRobust,
+    ];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
@@ -32,6 +43,21 @@ impl Estimator {
             Estimator::Normalized => "normalized",
             Estimator::Clipped => "clipped",
             Estimator::Hajek => "hajek",
+            Estimator::Ratio => "ratio",
+            Estimator::DoublyRobust => "doubly-robust",
+        }
+    }
+
+    /// What it does, in one line.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Estimator::Observed => "as if nothing were missing",
+            Estimator::Unbiased => "observed labels weighted by inverse propensities, per label or row-dependent (rows:FILE)",
+            Estimator::Normalized => "unbiased, divided by the best that any ranking could have on the same observed labels",
+            Estimator::Clipped => "unbiased with inverse propensities cut at --clip, with a bound of its bias",
+            Estimator::Hajek => "self-normalised over the pairs of a controlled set that were shown (--shown)",
+            Estimator::Ratio => "observed times later over observed hits, from the fit of row-dependent propensities (rows:FILE)",
+            Estimator::DoublyRobust => "guesses by rank, corrected by pairs of known status (--shown with --rate, or --later)",
         }
     }
 
@@ -85,6 +111,16 @@ pub enum Assumption {
     WithoutReplacement,
     /// Pairs shown at a known rate, and known one by one.
     KnownPairs,
+    /// Row-dependent propensities: true for sums over labels.
+    RowDependent,
+    /// Row-dependent propensities, and labels of a row that go missing independently given the covariates.
+    RowDependentIndependent,
+    /// The same ratio of later to observed hits on other rows.
+    SameRatio,
+    /// Pairs shown at a known rate, and guesses from other rows.
+    ShownPairs,
+    /// Later labels on some rows, and guesses from other rows.
+    LaterRows,
 }
 
 impl Assumption {
@@ -107,6 +143,21 @@ impl Assumption {
             Assumption::KnownRate => "pairs shown at the given rate, whatever the label",
             Assumption::WithoutReplacement => "a fixed number of labels shown to each row, drawn without replacement",
             Assumption::KnownPairs => "pairs shown at the given rate and known one by one: consistent, stays in range",
+            Assumption::RowDependent => {
+                "propensities of the given covariates: unbiased if their model is right; intervals include its refits"
+            }
+            Assumption::RowDependentIndependent => {
+                "propensities of the given covariates, and labels of a row go missing independently given them; intervals include \
+                 its refits"
+            }
+            Assumption::SameRatio => {
+                "later over observed hits are the same on these rows as on those with both snapshots; no model of propensities"
+            }
+            Assumption::ShownPairs => "pairs shown at the given rate; guesses fitted to other rows: unbiased for any guesses",
+            Assumption::LaterRows => {
+                "which rows have later labels does not depend on what is missing; later labels are the truth; right if either the \
+                 probabilities of missed labels or those of having later labels are right"
+            }
         }
     }
 }
@@ -134,11 +185,28 @@ impl Offer {
     }
 }
 
-/// What every sum over labels has.
-pub(super) static OF_SUMS: &[Offer] = &[
+/// What every sum over labels has, then what sums without weights have, then what precision has.
+static SUMS: [Offer; 7] = [
     Offer::of(Estimator::Observed, Assumption::Complete),
     Offer::of(Estimator::Unbiased, Assumption::LabelWise),
     Offer::of(Estimator::Normalized, Assumption::LabelWiseRelative),
     Offer::of(Estimator::Clipped, Assumption::Biased),
     Offer::of(Estimator::Hajek, Assumption::KnownPairs),
+    Offer::of(Estimator::Ratio, Assumption::SameRatio),
+    Offer::of(Estimator::DoublyRobust, Assumption::ShownPairs),
 ];
+
+/// What every sum over labels has.
+pub(super) fn of_sums() -> &'static [Offer] {
+    &SUMS[..5]
+}
+
+/// What a sum over labels has where every label counts alike.
+pub(super) fn of_unweighted_sums() -> &'static [Offer] {
+    &SUMS[..6]
+}
+
+/// What precision has.
+pub(super) fn of_precision() -> &'static [Offer] {
+    &SUMS
+}

@@ -29,6 +29,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct MacroF;
 
+impl crate::sealed::Sealed for MacroF {}
+
 impl Named for MacroF {
     fn name(&self) -> &'static str {
         "macro-f"

@@ -32,6 +32,7 @@ pub use estimator::{Assumption, Estimator, Offer};
 pub use independent::Work;
 
 use crate::error::Result;
+use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 use std::sync::LazyLock;
 
@@ -48,8 +49,8 @@ pub static METRICS: &[&dyn Metric] = &[
     &coverage::Coverage,
 ];
 
-/// Something worth knowing about a ranking of labels.
-pub trait Metric: Named + Sync {
+/// Something worth knowing about a ranking of labels. Only this crate implements it.
+pub trait Metric: Named + Sealed + Sync {
     /// The largest value on complete labels, given the largest weight; the smallest is 0.
     fn highest(&self, _largest_weight: f64) -> f64 {
         1.0

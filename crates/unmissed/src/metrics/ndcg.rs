@@ -22,12 +22,14 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::estimator::OF_SUMS;
-use super::{Metric, Offer, Shape, SumTerm, log_discount, log_discounts};
+use super::estimator::of_unweighted_sums;
+use super::{Estimator, Metric, Offer, Shape, SumTerm, log_discount, log_discounts};
 use crate::spec::Named;
 
 /// See the module's page.
 pub(super) struct Ndcg;
+
+impl crate::sealed::Sealed for Ndcg {}
 
 impl Named for Ndcg {
     fn name(&self) -> &'static str {
@@ -40,7 +42,10 @@ impl Named for Ndcg {
 
 impl Metric for Ndcg {
     fn offers(&self) -> &'static [Offer] {
-        OF_SUMS
+        of_unweighted_sums()
+    }
+    fn why_not(&self, _estimator: Estimator) -> &'static str {
+        "guesses of pairs are fitted for precision alone"
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&Ndcg)

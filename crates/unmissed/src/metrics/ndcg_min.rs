@@ -32,6 +32,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct NdcgMin;
 
+impl crate::sealed::Sealed for NdcgMin {}
+
 impl Named for NdcgMin {
     fn name(&self) -> &'static str {
         "ndcg-min"

@@ -24,12 +24,14 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::estimator::OF_SUMS;
+use super::estimator::of_precision;
 use super::{Metric, Offer, Shape, SumTerm};
 use crate::spec::Named;
 
 /// See the module's page.
 pub(super) struct Precision;
+
+impl crate::sealed::Sealed for Precision {}
 
 impl Named for Precision {
     fn name(&self) -> &'static str {
@@ -42,7 +44,7 @@ impl Named for Precision {
 
 impl Metric for Precision {
     fn offers(&self) -> &'static [Offer] {
-        OF_SUMS
+        of_precision()
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&Precision)

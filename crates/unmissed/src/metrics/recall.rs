@@ -33,6 +33,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Recall;
 
+impl crate::sealed::Sealed for Recall {}
+
 impl Named for Recall {
     fn name(&self) -> &'static str {
         "recall"

@@ -33,6 +33,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct RecallKnown;
 
+impl crate::sealed::Sealed for RecallKnown {}
+
 impl Named for RecallKnown {
     fn name(&self) -> &'static str {
         "recall-known"

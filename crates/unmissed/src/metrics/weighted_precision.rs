@@ -24,12 +24,14 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::estimator::OF_SUMS;
-use super::{Metric, Offer, Shape, SumTerm};
+use super::estimator::of_sums;
+use super::{Estimator, Metric, Offer, Shape, SumTerm};
 use crate::spec::Named;
 
 /// See the module's page.
 pub(super) struct WeightedPrecision;
+
+impl crate::sealed::Sealed for WeightedPrecision {}
 
 impl Named for WeightedPrecision {
     fn name(&self) -> &'static str {
@@ -45,7 +47,10 @@ impl Metric for WeightedPrecision {
         largest_weight
     }
     fn offers(&self) -> &'static [Offer] {
-        OF_SUMS
+        of_sums()
+    }
+    fn why_not(&self, _estimator: Estimator) -> &'static str {
+        "hits by rank say nothing about how much the labels hit count; 'precision' has it"
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&WeightedPrecision)

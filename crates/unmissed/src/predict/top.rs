@@ -25,12 +25,12 @@ impl Model {
     /// Labels rank by their logits, also where probabilities are so close to 1 that they are written with the same digits.
     ///
     /// ```
-    /// use unmissed::data::{Csr, Features};
+    /// use unmissed::data::{Features, Scores};
     /// use unmissed::predict::{Block, Model, Normalize, PredictOptions};
     /// use unmissed::propensity::Propensities;
     /// let block = Block { first: 0, bias: vec![0.0, 0.0, -2.0], weights: vec![1.0, -1.0, 0.0] };
     /// let model = Model::new(1, Normalize::None, vec![block])?;
-    /// let rows = Features::Sparse(Csr::new(1, vec![0, 1], vec![0], vec![1.0f32])?);
+    /// let rows = Features::Sparse(Scores::new(1, vec![0, 1], vec![0], vec![1.0])?);
     /// let top = model.predict(&rows, &PredictOptions { k: 2, logits: true, ..Default::default() })?;
     /// assert_eq!(top.row(0), (&[0, 1][..], &[1.0, -1.0][..]));
     /// // Label 2 is observed one time in ten: sigmoid(-2) / 0.1 = 1.19, more than sigmoid(1) = 0.73.
@@ -53,7 +53,7 @@ impl Model {
             }
             options.progress.advance(batch.rows() as u64)?;
         }
-        Csr::new(self.labels() as u64, offsets, ids, scores)
+        Csr::from_arrays(self.labels() as u64, offsets, ids, scores)
     }
 
     /// The best labels of each row of a batch, in order.

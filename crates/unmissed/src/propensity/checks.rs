@@ -12,7 +12,7 @@
 use super::estimators::Direct;
 use super::fit::Fit;
 use super::quantiles::gamma_quantile;
-use super::{Interval, Phi, Propensities, Sample, Source};
+use super::{Interval, Phi, Propensities, Sample, ValueSource};
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -207,7 +207,7 @@ pub fn extrapolated(
     for (label, occurrences) in stats.occurring().iter().zip(stats.counts()) {
         let count = train.count(*label) as f64;
         let beyond = fit.is_none_or(|fit| count < fit.range.0 || count > fit.range.1);
-        if propensities.source(*label) == Source::Curve && beyond {
+        if propensities.source(*label) == ValueSource::Curve && beyond {
             labels += 1;
             mass += occurrences;
         }
@@ -228,7 +228,8 @@ fn same_labels(propensities: &Propensities, stats: &LabelStats) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::propensity::estimators::{Rates, direct::direct};
+    use crate::data::Rate;
+    use crate::propensity::estimators::direct::direct;
 
     #[test]
     fn impossible_priors_are_listed_worst_first() {
@@ -245,7 +246,7 @@ mod tests {
     fn distance_has_the_exact_poisson_interval() {
         let train = LabelStats::from_counts(100, &[50, 50, 0]).unwrap();
         let controlled = LabelStats::from_counts(100, &[6, 4, 3]).unwrap();
-        let direct = direct(&train, &controlled, &Rates::Common(0.1), 0.95).unwrap();
+        let direct = direct(&train, &controlled, &Rate::Common(0.1), 0.95).unwrap();
         // Exposures are 5 each: p = 1/2 predicts 20 where 10 were found.
         let p = Propensities::new("x", vec![0.5, 0.5, 0.5]).unwrap();
         let result = distance(&p, &direct, 0.95).unwrap();
@@ -260,7 +261,7 @@ mod tests {
     fn extrapolated_mass_is_that_of_curve_values() {
         let train = LabelStats::from_counts(10, &[5, 0, 1]).unwrap();
         let test = LabelStats::from_counts(10, &[6, 3, 1]).unwrap();
-        let sources = vec![Source::Estimated, Source::Curve, Source::Estimated];
+        let sources = vec![ValueSource::Estimated, ValueSource::Curve, ValueSource::Estimated];
         let p = Propensities::new("x", vec![0.5; 3]).unwrap().with_sources(sources).unwrap();
         assert_eq!(extrapolated(&p, &train, &test, None).unwrap(), Extrapolated { labels: 1, share: 0.3 });
     }

@@ -32,8 +32,7 @@
 //! ```
 
 use super::Propensities;
-use super::estimators::Rates;
-use crate::data::{LabelStats, Labels};
+use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -178,17 +177,17 @@ pub fn against_controlled(
     propensities: &Propensities,
     train: &Labels<'_>,
     controlled: &Labels<'_>,
-    rates: &Rates,
+    rate: &Rate,
     level: f64,
 ) -> Result<Contradiction> {
     same_labels(propensities, train)?;
     same_labels(propensities, controlled)?;
-    rates.check(train.cols() as u64)?;
+    rate.check(train.cols() as u64)?;
     let counts = LabelStats::of(train).dense_counts()?;
     let values = propensities.values();
     let implied = over_rows(train.rows(), &|row, cells| {
         for label in train.row_ids(row) {
-            let rate = rates.get(*label as usize);
+            let rate = rate.of(*label as usize);
             add(cells, counts[*label as usize], |cell| {
                 cell.model += rate / values[*label as usize];
                 cell.observed += rate;
@@ -309,7 +308,7 @@ mod tests {
         let (right, wrong) = (Propensities::new("right", rising(0.5)).unwrap(), Propensities::new("wrong", rising(1.5)).unwrap());
         for (p, contradicted) in [(&right, false), (&wrong, true)] {
             let by_time = against_later(p, &earlier, &later, 0.99).unwrap();
-            let by_sample = against_controlled(p, &earlier, &controlled, &Rates::Common(0.2), 0.99).unwrap();
+            let by_sample = against_controlled(p, &earlier, &controlled, &Rate::Common(0.2), 0.99).unwrap();
             assert_eq!(by_time.contradicted, contradicted, "{by_time:?}");
             assert_eq!(by_sample.contradicted, contradicted, "{by_sample:?}");
             assert_eq!(by_time.all.z.unwrap().abs() > 4.0, contradicted);

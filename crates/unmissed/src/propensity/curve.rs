@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// One constant of a curve.
 #[derive(Clone, Copy, Debug)]
-pub struct Parameter {
+pub struct CurveParameter {
     /// The symbol in the paper and the key in spec strings.
     pub name: &'static str,
     /// The smallest value that makes sense.
@@ -15,12 +15,12 @@ pub struct Parameter {
     /// Whether a fit may choose it; a parameter that only repeats what others can do is held at 1.
     pub free: bool,
     /// On which scale a search moves it.
-    pub scale: Scale,
+    pub scale: ParameterScale,
 }
 
 /// The scale on which a search moves a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum ParameterScale {
     /// As it is.
     Linear,
     /// By its logarithm, which suits constants whose order of magnitude is unknown.
@@ -29,31 +29,31 @@ pub enum Scale {
     Log1p,
 }
 
-impl Scale {
+impl ParameterScale {
     /// The coordinate of a value.
     pub(crate) fn forward(self, value: f64) -> f64 {
         match self {
-            Scale::Linear => value,
-            Scale::Log => value.ln(),
-            Scale::Log1p => value.ln_1p(),
+            ParameterScale::Linear => value,
+            ParameterScale::Log => value.ln(),
+            ParameterScale::Log1p => value.ln_1p(),
         }
     }
 
     /// The value at a coordinate.
     pub(crate) fn back(self, coordinate: f64) -> f64 {
         match self {
-            Scale::Linear => coordinate,
-            Scale::Log => coordinate.exp(),
-            Scale::Log1p => coordinate.exp_m1(),
+            ParameterScale::Linear => coordinate,
+            ParameterScale::Log => coordinate.exp(),
+            ParameterScale::Log1p => coordinate.exp_m1(),
         }
     }
 
     /// The derivative of the value by the coordinate.
     pub(crate) fn slope(self, value: f64) -> f64 {
         match self {
-            Scale::Linear => 1.0,
-            Scale::Log => value,
-            Scale::Log1p => value + 1.0,
+            ParameterScale::Linear => 1.0,
+            ParameterScale::Log => value,
+            ParameterScale::Log1p => value + 1.0,
         }
     }
 }
@@ -103,7 +103,7 @@ pub trait Curve: Sync + std::fmt::Debug {
     /// The name in spec strings, with words that belong to the curve (`power:relative`).
     fn name(&self) -> &'static str;
     /// The parameters, in the order of `theta`.
-    fn parameters(&self) -> &'static [Parameter];
+    fn parameters(&self) -> &'static [CurveParameter];
     /// Whether the curve exists for these data at all; an error says why not.
     fn check(&self, _sample: Sample) -> Result<()> {
         Ok(())

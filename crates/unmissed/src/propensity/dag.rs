@@ -1,7 +1,7 @@
 //! A hierarchy of labels: who is whose parent, without cycles.
 
 use super::pairs::{Columns, by_left, read_pairs};
-use crate::data::check_dense;
+use crate::data::check_label_limit;
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct Dag {
 impl Dag {
     /// From (child, parent) edges; an edge that stands twice counts once.
     pub fn new(labels: usize, edges: Vec<(u32, u32)>) -> Result<Dag> {
-        check_dense(labels as u64)?;
+        check_label_limit(labels as u64)?;
         if let Some(edge) = edges.iter().find(|edge| edge.0.max(edge.1) as usize >= labels) {
             return Err(Error::value("an edge of the hierarchy is out of range")
                 .expected(format!("labels below {labels}"))
@@ -74,7 +74,7 @@ impl Dag {
     }
 
     /// Whether a label has more than `threshold` descendants. Stops looking once it is known.
-    pub fn has_more_descendants(&self, label: u32, threshold: usize) -> bool {
+    pub fn has_more_descendants(&self, label: u32, threshold: u64) -> bool {
         let mut seen = vec![label];
         let mut next = 0;
         while next < seen.len() {
@@ -82,7 +82,7 @@ impl Dag {
                 // The list stays as short as the threshold, so looking through it is cheap.
                 if !seen.contains(child) {
                     seen.push(*child);
-                    if seen.len() > threshold + 1 {
+                    if seen.len() as u64 - 1 > threshold {
                         return true;
                     }
                 }

@@ -16,6 +16,7 @@
 //! ```
 
 use super::dag::Dag;
+use super::row_ids::check_row_ids;
 use crate::data::Labels;
 use crate::error::{Error, Result};
 
@@ -26,6 +27,7 @@ pub fn impute(labels: &Labels<'_>, dag: &Dag) -> Result<(Labels<'static>, u64)> 
             .expected(labels.cols().to_string())
             .found(dag.labels().to_string()));
     }
+    check_row_ids(labels.rows())?;
     let (mut stamps, mut stack) = (vec![0u32; dag.labels()], Vec::new());
     let rows = (0..labels.rows()).map(|row| {
         let mut ids = labels.row_ids(row).to_vec();

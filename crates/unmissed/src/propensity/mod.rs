@@ -35,14 +35,15 @@ pub mod points;
 mod propensities;
 pub mod quantiles;
 mod ratio;
+mod row_ids;
 pub mod rows;
 pub mod sample_size;
 pub mod table_file;
 
-pub use curve::{At, Curve, Hint, Parameter, Sample, Scale};
+pub use curve::{At, Curve, CurveParameter, Hint, ParameterScale, Sample};
 pub use origin::{Learned, Origin};
 pub use phi::Phi;
-pub use propensities::{Bound, Interval, Propensities, Source};
+pub use propensities::{Bound, Interval, Propensities, ValueSource};
 pub use ratio::Ratio;
 
 use rows::RowModel;

@@ -1,7 +1,9 @@
 //! [`Origin`]: where propensities came from, as data.
 
 use super::Phi;
+use super::estimators::PropensityEstimatorSpec;
 use super::models::PropensitySpec;
+use crate::data::Rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -24,11 +26,13 @@ pub enum Origin {
     Model(PropensitySpec),
     /// A propensity estimator.
     Estimate {
-        /// The estimator, with what its settings make of it: `timelapse-shrunken`.
-        estimator: String,
+        /// The estimator and its options.
+        estimator: PropensityEstimatorSpec,
         /// The fitted curve behind the estimate.
         curve: Phi,
     },
+    /// The known rate at which the labels of a controlled set were shown.
+    Rate(Rate),
     /// Learned together with a classifier.
     Learned(Learned),
     /// Given by the user, under this name.
@@ -47,16 +51,16 @@ pub enum Learned {
 
 impl Origin {
     /// Of an estimate and the curve behind it.
-    pub(super) fn estimate(estimator: &str, curve: &Phi) -> Origin {
-        Origin::Estimate { estimator: estimator.to_owned(), curve: curve.clone() }
+    pub(super) fn estimate(estimator: PropensityEstimatorSpec, curve: &Phi) -> Origin {
+        Origin::Estimate { estimator, curve: curve.clone() }
     }
 
     /// A short name for tables: constants with four significant digits, estimates without the curve behind them.
     pub fn name(&self) -> String {
         match self {
             Origin::Model(PropensitySpec::Curve(phi)) => phi.short(),
-            Origin::Estimate { estimator, .. } => estimator.clone(),
-            Origin::Model(_) | Origin::Learned(_) | Origin::Given(_) => self.to_string(),
+            Origin::Estimate { estimator, .. } => estimator.name(),
+            Origin::Model(_) | Origin::Rate(_) | Origin::Learned(_) | Origin::Given(_) => self.to_string(),
         }
     }
 
@@ -64,7 +68,7 @@ impl Origin {
     pub fn curve(&self) -> Option<&Phi> {
         match self {
             Origin::Model(spec) => spec.curve(),
-            Origin::Estimate { .. } | Origin::Learned(_) | Origin::Given(_) => None,
+            Origin::Estimate { .. } | Origin::Rate(_) | Origin::Learned(_) | Origin::Given(_) => None,
         }
     }
 
@@ -72,7 +76,7 @@ impl Origin {
     pub fn curve_behind(&self) -> Option<&Phi> {
         match self {
             Origin::Estimate { curve, .. } => Some(curve),
-            Origin::Model(_) | Origin::Learned(_) | Origin::Given(_) => None,
+            Origin::Model(_) | Origin::Rate(_) | Origin::Learned(_) | Origin::Given(_) => None,
         }
     }
 }
@@ -81,7 +85,8 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Model(spec) => write!(f, "{spec}"),
-            Origin::Estimate { estimator, curve } => write!(f, "{estimator}({})", curve.short()),
+            Origin::Estimate { estimator, curve } => write!(f, "{}({})", estimator.name(), curve.short()),
+            Origin::Rate(rate) => write!(f, "rate:{rate}"),
             Origin::Learned(Learned::Plugin) => f.write_str("joint:plugin"),
             Origin::Learned(Learned::Alternating) => f.write_str("joint:alternating"),
             Origin::Given(name) => f.write_str(name),
@@ -92,6 +97,12 @@ impl fmt::Display for Origin {
 impl From<PropensitySpec> for Origin {
     fn from(spec: PropensitySpec) -> Origin {
         Origin::Model(spec)
+    }
+}
+
+impl From<Rate> for Origin {
+    fn from(rate: Rate) -> Origin {
+        Origin::Rate(rate)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::curve::{Curve, Sample};
 use super::models::{PROPENSITY_MODELS, PropensitySpec};
-use super::{Propensities, Source};
-use crate::data::{LabelStats, check_dense};
+use super::{Propensities, ValueSource};
+use crate::data::{LabelStats, check_label_limit};
 use crate::error::{Error, Result, digits};
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ impl Phi {
     pub fn propensities(&self, stats: &LabelStats) -> Result<Propensities> {
         let sample = Sample::of(stats);
         self.curve.check(sample)?;
-        check_dense(stats.labels())?;
+        check_label_limit(stats.labels())?;
         let at = |count: u64| self.curve.value(&self.theta, sample.at(self.seen(count), self.alpha));
         // Each distinct count once; the few labels that are beyond the memory cost little.
         let mut known = vec![f64::NAN; (stats.largest() as usize + 1).min(MEMORY)];
@@ -136,7 +136,7 @@ impl Phi {
         for (label, count) in stats.occurring().iter().zip(stats.counts()) {
             values[*label as usize] = value(*count);
         }
-        let sources = vec![Source::Curve; labels];
+        let sources = vec![ValueSource::Curve; labels];
         let propensities = Propensities::clipping(PropensitySpec::Curve(self.clone()), values, sources)?;
         Ok(match unseen {
             0 => propensities,

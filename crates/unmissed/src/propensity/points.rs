@@ -4,7 +4,7 @@
 //! counts.
 
 use super::estimators::Direct;
-use super::{Interval, Phi, Propensities, Sample, Source};
+use super::{Interval, Phi, Propensities, Sample, ValueSource};
 use crate::data::LabelStats;
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ pub fn curve_points(phi: &Phi, stats: &LabelStats) -> Vec<(f64, f64)> {
 
 /// Propensities label by label. A value from a curve is no evidence, and as a point it would look like some: it is left out.
 pub fn label_points(propensities: &Propensities, stats: &LabelStats) -> Vec<LabelPoint> {
-    let labels = thinned(stats, |label| propensities.source(label) != Source::Curve);
+    let labels = thinned(stats, |label| propensities.source(label) != ValueSource::Curve);
     let point = |label: u32| LabelPoint::new(stats.count(label), propensities.get(label), propensities.interval(label));
     labels.into_iter().map(point).collect()
 }

@@ -1,6 +1,7 @@
 //! [`Propensities`]: a checked number in (0, 1] for every label, and where it came from.
 
 use super::Origin;
+use crate::data::check_label_limit;
 use crate::error::{Error, Result, digits};
 use serde::{Serialize, Serializer};
 
@@ -19,7 +20,7 @@ pub enum Bound {
 /// Where the value of one label came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum ValueSource {
     /// From data about this label.
     #[default]
     Estimated,
@@ -29,19 +30,19 @@ pub enum Source {
     Clipped,
 }
 
-impl Source {
+impl ValueSource {
     /// The word in files.
     pub fn name(self) -> &'static str {
         match self {
-            Source::Estimated => "estimated",
-            Source::Curve => "curve",
-            Source::Clipped => "clipped",
+            ValueSource::Estimated => "estimated",
+            ValueSource::Curve => "curve",
+            ValueSource::Clipped => "clipped",
         }
     }
 
     /// The source that a file calls `name`.
-    pub fn of_name(name: &str) -> Option<Source> {
-        [Source::Estimated, Source::Curve, Source::Clipped].into_iter().find(|source| source.name() == name)
+    pub fn of_name(name: &str) -> Option<ValueSource> {
+        [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped].into_iter().find(|source| source.name() == name)
     }
 }
 
@@ -70,7 +71,7 @@ pub struct Propensities {
     origin: Origin,
     bound: Bound,
     values: Vec<f64>,
-    sources: Vec<Source>,
+    sources: Vec<ValueSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<Vec<Option<Interval>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,24 +82,25 @@ pub struct Propensities {
 impl Propensities {
     /// Checks the values. `origin` says where they came from; a plain text is a name for values of the user's own.
     pub fn new(origin: impl Into<Origin>, values: Vec<f64>) -> Result<Propensities> {
+        check_label_limit(values.len() as u64)?;
         if let Some(label) = values.iter().position(|p| !(*p > 0.0 && *p <= 1.0)) {
             return Err(Error::value(format!("the propensity of label {label} is out of range"))
                 .expected("a number in (0, 1]")
                 .found(digits(values[label])));
         }
-        let sources = vec![Source::Estimated; values.len()];
+        let sources = vec![ValueSource::Estimated; values.len()];
         let origin = origin.into();
         Ok(Propensities { origin, bound: Bound::Exact, values, sources, intervals: None, inverse_variances: None, notes: vec![] })
     }
 
     /// Takes values that may exceed 1, sets those to 1 and marks them; zero, negative and NaN stay errors.
-    pub fn clipping(origin: impl Into<Origin>, mut values: Vec<f64>, mut sources: Vec<Source>) -> Result<Propensities> {
+    pub fn clipping(origin: impl Into<Origin>, mut values: Vec<f64>, mut sources: Vec<ValueSource>) -> Result<Propensities> {
         // A power of exactly 1 may come out as 1 + 2e-16: rounding is not clipping.
         const ROUNDING: f64 = 1e-12;
         for (value, source) in values.iter_mut().zip(&mut sources) {
             if *value > 1.0 {
                 if *value > 1.0 + ROUNDING {
-                    *source = Source::Clipped;
+                    *source = ValueSource::Clipped;
                 }
                 *value = 1.0;
             }
@@ -114,7 +116,7 @@ impl Propensities {
     }
 
     /// Says where each value came from.
-    pub fn with_sources(mut self, sources: Vec<Source>) -> Result<Self> {
+    pub fn with_sources(mut self, sources: Vec<ValueSource>) -> Result<Self> {
         self.same_length("sources", sources.len())?;
         self.sources = sources;
         Ok(self)
@@ -195,17 +197,17 @@ impl Propensities {
     }
 
     /// Where the value of a label came from.
-    pub fn source(&self, label: u32) -> Source {
+    pub fn source(&self, label: u32) -> ValueSource {
         self.sources[label as usize]
     }
 
     /// The sources, by label.
-    pub fn sources(&self) -> &[Source] {
+    pub fn sources(&self) -> &[ValueSource] {
         &self.sources
     }
 
     /// How many values came from `source`.
-    pub fn from_source(&self, source: Source) -> usize {
+    pub fn from_source(&self, source: ValueSource) -> usize {
         self.sources.iter().filter(|s| **s == source).count()
     }
 
@@ -236,11 +238,11 @@ mod tests {
 
     #[test]
     fn values_above_one_are_clipped_and_marked_but_rounding_is_not() {
-        let p = Propensities::clipping("x", vec![0.5, 1.5, 1.0 + 1e-15], vec![Source::Estimated; 3]).unwrap();
+        let p = Propensities::clipping("x", vec![0.5, 1.5, 1.0 + 1e-15], vec![ValueSource::Estimated; 3]).unwrap();
         assert_eq!(p.values(), [0.5, 1.0, 1.0]);
-        assert_eq!(p.sources(), [Source::Estimated, Source::Clipped, Source::Estimated]);
+        assert_eq!(p.sources(), [ValueSource::Estimated, ValueSource::Clipped, ValueSource::Estimated]);
         for bad in [f64::NAN, 0.0, -1.0] {
-            assert!(Propensities::clipping("x", vec![bad], vec![Source::Estimated]).is_err());
+            assert!(Propensities::clipping("x", vec![bad], vec![ValueSource::Estimated]).is_err());
         }
     }
 

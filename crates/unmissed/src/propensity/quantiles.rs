@@ -1,4 +1,4 @@
-//! Quantiles behind the intervals: beta, gamma, and the Clopper-Pearson interval.
+//! Quantiles behind all intervals: normal, beta, gamma, and the Clopper-Pearson interval.
 //!
 //! Clopper-Pearson, for v successes of t trials at level 1 - delta: from the delta/2 quantile of Beta(v, t - v + 1) to the
 //! 1 - delta/2 quantile of Beta(v + 1, t - v); 0 and 1 at the ends.
@@ -19,6 +19,18 @@
 
 use super::Interval;
 use statrs::function::{beta, gamma};
+
+/// How many standard errors the interval of a level reaches to each side of a normal estimate: 1.96 at 0.95. A negative level
+/// gives the negative number, so that the quantile at a probability p is that of the level 2 p - 1.
+///
+/// ```
+/// use unmissed::propensity::quantiles::normal_half_width;
+/// assert!((normal_half_width(0.95) - 1.959963984540054).abs() < 1e-12);
+/// assert_eq!(normal_half_width(-0.5), -normal_half_width(0.5));
+/// ```
+pub fn normal_half_width(level: f64) -> f64 {
+    std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(level)
+}
 
 /// The interval for the success probability of `successes` out of `trials`.
 pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {
@@ -45,7 +57,7 @@ pub fn gamma_quantile(shape: f64, probability: f64) -> f64 {
         return f64::NAN;
     }
     // Wilson and Hilferty: the cube root is nearly normal.
-    let z = std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(2.0 * probability - 1.0);
+    let z = normal_half_width(2.0 * probability - 1.0);
     let spread = 1.0 / (9.0 * shape);
     let start = shape * (1.0 - spread + z * spread.sqrt()).max(0.0).powi(3);
     let far = shape + 40.0 * shape.sqrt() + 200.0;

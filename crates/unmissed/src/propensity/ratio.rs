@@ -6,9 +6,10 @@
 
 use crate::error::{Error, Result};
 use crate::propensity::distinct::for_each_distinct;
-use crate::propensity::fit::{BetaBinomial, Evidence, Fit, Options, maximise};
+use crate::propensity::estimators::PropensityEstimatorSpec;
+use crate::propensity::fit::{BetaBinomial, CurveEvidence, Fit, FitOptions, maximise};
 use crate::propensity::quantiles::{beta_quantile, clopper_pearson};
-use crate::propensity::{Bound, Interval, Origin, Phi, Propensities, Sample, Source};
+use crate::propensity::{Bound, Interval, Origin, Phi, Propensities, Sample, ValueSource};
 
 /// How to turn ratios into propensities.
 #[derive(Clone, Debug)]
@@ -20,13 +21,13 @@ pub struct Ratio {
     /// Level of the intervals.
     pub level: f64,
     /// How to fit the curve.
-    pub options: Options,
+    pub options: FitOptions,
 }
 
 impl Ratio {
     /// With intervals at 95 % and without shrinking.
     pub fn new(family: Phi) -> Ratio {
-        Ratio { family, shrink: false, level: 0.95, options: Options::default() }
+        Ratio { family, shrink: false, level: 0.95, options: FitOptions::default() }
     }
 
     /// The same, shrunken.
@@ -57,26 +58,32 @@ impl Counts {
 }
 
 /// Propensities from ratios, and the curve.
-pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Counts], how: &Ratio) -> Result<(Propensities, Fit)> {
+pub(super) fn estimate(
+    spec: PropensityEstimatorSpec,
+    bound: Bound,
+    sample: Sample,
+    labels: &[Counts],
+    how: &Ratio,
+) -> Result<(Propensities, Fit)> {
     // A label with count 0 has e = 0 whatever its propensity: it would pull the curve to 0.
     let known = |c: &&Counts| c.usable && c.whole > 0 && c.count > 0;
     if labels.iter().all(|c| !known(&c)) {
-        return Err(Error::value(format!("'{name}' found no label with data to estimate from"))
+        return Err(Error::value(format!("'{}' found no label with data to estimate from", spec.name()))
             .expected("labels with positives in both parts of the ratio"));
     }
     let family = &how.family;
     let likelihood = BetaBinomial::of(sample, family.alpha(), labels.iter().filter(known).map(|c| (c.count, c.part, c.whole)));
     let inverse = |c: &Counts| (known(&c) && c.part > 0).then(|| (c.count, c.whole as f64 / c.part as f64));
-    let evidence = Evidence::from_inverse(sample, labels.iter().map(inverse));
+    let evidence = CurveEvidence::from_inverse(sample, labels.iter().map(inverse));
     family.curve().check(sample)?;
     let fit = maximise(&likelihood, family, &evidence, &how.options)?;
     let estimates = for_each_distinct(labels, |c| one(&c, &fit, how));
     let values = estimates.iter().map(|e| e.0).collect();
-    let propensities = Propensities::clipping(Origin::estimate(name, &fit.phi), values, estimates.iter().map(|e| e.3).collect())?
+    let propensities = Propensities::clipping(Origin::estimate(spec, &fit.phi), values, estimates.iter().map(|e| e.3).collect())?
         .with_bound(bound)
         .with_intervals(estimates.iter().map(|e| e.1).collect())?
         .with_inverse_variances(estimates.iter().map(|e| e.2).collect())?;
-    let filled = propensities.from_source(Source::Curve);
+    let filled = propensities.from_source(ValueSource::Curve);
     let propensities = match bound {
         Bound::Exact => propensities,
         Bound::Upper => propensities.with_note("an upper bound: what nobody recorded in either source is not seen here"),
@@ -92,20 +99,20 @@ pub(super) fn estimate(name: &str, bound: Bound, sample: Sample, labels: &[Count
 }
 
 /// p, its interval, the variance of 1/p, and the source.
-fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, Source) {
+fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, ValueSource) {
     let place = fit.phi.seen(c.count);
     let phi = fit.at(place);
     let (part, whole) = (c.part as f64, c.whole as f64);
     if !c.has_data(how) {
-        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), Source::Curve);
+        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), ValueSource::Curve);
     }
     if !how.shrink {
         let p = part / whole;
         // Var(1/p) by the delta method.
-        return (p, Some(clopper_pearson(c.part, c.whole, how.level)), (1.0 - p) / (whole * p.powi(3)), Source::Estimated);
+        return (p, Some(clopper_pearson(c.part, c.whole, how.level)), (1.0 - p) / (whole * p.powi(3)), ValueSource::Estimated);
     }
     let Some(kappa) = fit.kappa else {
-        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), Source::Curve);
+        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), ValueSource::Curve);
     };
     let (a, b) = (part + kappa * phi, whole - part + kappa * (1.0 - phi));
     let p = a / (a + b);
@@ -113,5 +120,5 @@ fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, Sourc
     // With phi at 1 and nothing missing the posterior is a point.
     let interval = (b > 0.0).then(|| Interval { low: beta_quantile(a, b, tail), high: beta_quantile(a, b, 1.0 - tail) });
     let variance = a * b / ((a + b).powi(2) * (a + b + 1.0));
-    (p, interval, variance / p.powi(4), Source::Estimated)
+    (p, interval, variance / p.powi(4), ValueSource::Estimated)
 }

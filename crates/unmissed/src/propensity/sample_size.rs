@@ -24,9 +24,11 @@
 //! assert_eq!(rows_for(0.10, 400.0, 0.02), 10_000.0);
 //! ```
 
+use super::quantiles::normal_half_width;
+
 /// Controlled rows for an interval of p within a factor; `None` where the training count is too small for any.
 pub fn controlled_rows(count: u64, rows: u64, p: f64, rate: f64, factor: f64, level: f64) -> Option<f64> {
-    let z = std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(level);
+    let z = normal_half_width(level);
     let spare = (factor.ln() / z).powi(2) - 1.0 / count as f64;
     (spare > 0.0).then(|| rows as f64 * p / (spare * rate * count as f64))
 }

@@ -6,7 +6,7 @@
 //! with the place and the label, since a guess here would pass for knowledge later.
 
 use super::models::PropensitySpec;
-use super::{Interval, Propensities, Source};
+use super::{Interval, Propensities, ValueSource};
 use crate::data::{self, Output};
 use crate::error::{Error, Result, shown};
 use std::fmt::Write;
@@ -91,7 +91,7 @@ struct Row {
     label: u64,
     propensity: f64,
     interval: Option<Interval>,
-    source: Source,
+    source: ValueSource,
 }
 
 fn inverse_lines(text: &str) -> Result<Vec<Row>> {
@@ -109,7 +109,7 @@ fn inverse_lines(text: &str) -> Result<Vec<Row>> {
         if !(inverse >= 1.0 && inverse.is_finite()) {
             return Err(broken());
         }
-        rows.push(Row { line, label: place as u64, propensity: 1.0 / inverse, interval: None, source: Source::Estimated });
+        rows.push(Row { line, label: place as u64, propensity: 1.0 / inverse, interval: None, source: ValueSource::Estimated });
     }
     Ok(rows)
 }
@@ -183,7 +183,7 @@ fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, s
             .expected("low <= high")
             .found(format!("{low} and {high}")));
     }
-    let known = Source::of_name(source);
+    let known = ValueSource::of_name(source);
     if known.is_none() && !source.is_empty() {
         return Err(crate::spec::unknown("source", source, &["estimated", "curve", "clipped"]));
     }
@@ -205,7 +205,7 @@ fn collect(path: &Path, rows: Vec<Row>, labels: Option<u64>) -> Result<Propensit
             .found(rows.len().to_string())
             .hint("a table has a value for each label of the data it is used with")
     };
-    let mut places: Vec<Option<u64>> = vec![None; rows.len().min(count as usize)];
+    let mut places: Vec<Option<u64>> = vec![None; rows.len().min(usize::try_from(count).unwrap_or(usize::MAX))];
     for row in &rows {
         if row.label >= count {
             return Err(Error::format("label id out of range")
@@ -214,7 +214,7 @@ fn collect(path: &Path, rows: Vec<Row>, labels: Option<u64>) -> Result<Propensit
                 .at(row.line));
         }
         // A label beyond the number of rows means that another one is missing: said below, once all are known.
-        let Some(place) = places.get_mut(row.label as usize) else { continue };
+        let Some(place) = usize::try_from(row.label).ok().and_then(|label| places.get_mut(label)) else { continue };
         if let Some(line) = place.replace(row.line) {
             return Err(Error::format(format!("label {} stands twice", row.label))
                 .expected("each label once")
@@ -227,7 +227,7 @@ fn collect(path: &Path, rows: Vec<Row>, labels: Option<u64>) -> Result<Propensit
     }
     let mut values = vec![0.0; rows.len()];
     let mut intervals = vec![None; rows.len()];
-    let mut sources = vec![Source::Estimated; rows.len()];
+    let mut sources = vec![ValueSource::Estimated; rows.len()];
     for row in &rows {
         let place = row.label as usize;
         (values[place], intervals[place], sources[place]) = (row.propensity, row.interval, row.source);
@@ -257,7 +257,7 @@ pub fn write_to(propensities: &Propensities, put: impl FnMut(&str) -> Result<()>
 pub(crate) struct Cells {
     pub(crate) propensity: Option<f64>,
     pub(crate) interval: Option<Interval>,
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<ValueSource>,
 }
 
 /// Writes a table line by line, the labels counted from 0.
@@ -266,7 +266,7 @@ pub(crate) fn write_cells(cells: impl Iterator<Item = Cells>, mut put: impl FnMu
     for (label, cells) in cells.enumerate() {
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let (low, high) = (number(cells.interval.map(|i| i.low)), number(cells.interval.map(|i| i.high)));
-        let source = cells.source.map_or("", Source::name);
+        let source = cells.source.map_or("", ValueSource::name);
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{label},{},{low},{high},{source}", number(cells.propensity));
         if text.len() > 1 << 16 {
@@ -294,7 +294,7 @@ mod tests {
         let path = folder.path().join("p.csv");
         let p = Propensities::new("x", vec![0.1, 1.0, 1.0 / 3.0])
             .unwrap()
-            .with_sources(vec![Source::Estimated, Source::Clipped, Source::Curve])
+            .with_sources(vec![ValueSource::Estimated, ValueSource::Clipped, ValueSource::Curve])
             .unwrap()
             .with_intervals(vec![Some(Interval { low: 0.0, high: 0.3 }), None, None])
             .unwrap();

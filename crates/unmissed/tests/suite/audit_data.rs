@@ -2,10 +2,9 @@
 
 use crate::common::shared;
 use std::path::Path;
-use unmissed::audit::{Audit, Kind};
+use unmissed::audit::{Audit, CandidateKind};
 use unmissed::data::formats::{ReadOptions, read};
-use unmissed::data::{Csr, Dataset, Features, LabelStats};
-use unmissed::propensity::estimators::Rates;
+use unmissed::data::{Csr, Dataset, Features, LabelStats, Rate};
 use unmissed::report::page;
 
 fn dataset(path: &Path, format: Option<&str>, positive: Option<f32>) -> Dataset<'static> {
@@ -102,7 +101,7 @@ fn a_small_survey_needs_more_rows() {
     };
     let (train, test) = (rows(false), rows(true));
     let popular = popular(&train, test.rows());
-    let rates: Rates = "16/300".parse().unwrap();
+    let rates: Rate = "16/300".parse().unwrap();
     let result = Audit::new(&test, &[("popular", &popular)])
         .unwrap()
         .name("coat")
@@ -110,14 +109,14 @@ fn a_small_survey_needs_more_rows() {
         .controlled(&controlled, rates)
         .run()
         .unwrap();
-    let shrunken = result.propensities.iter().find(|p| p.kind == Kind::Estimated).unwrap();
+    let shrunken = result.propensities.iter().find(|p| p.kind == CandidateKind::Estimated).unwrap();
     let score = &result.verdict.standings.iter().find(|s| s.propensity.as_deref() == Some(&shrunken.origin)).unwrap().scores[0];
     assert!(score.high.unwrap() - score.low.unwrap() > 0.1, "{score:?}");
     let direct = result.direct.as_ref().unwrap();
     assert!(direct.without_controlled_positive > 0 && direct.estimated > 100, "{direct:?}");
-    let need = result.needs.iter().find(|need| need.rows_of == "controlled").unwrap();
+    let need = result.rows_needed.iter().find(|need| need.rows_of == "controlled").unwrap();
     assert!(need.have == 290 && need.needed.unwrap() > 1000 && need.sentence.contains("more"), "{need:?}");
-    assert!(result.needs.iter().any(|need| need.rows_of == "test"), "{:?}", result.needs);
+    assert!(result.rows_needed.iter().any(|need| need.rows_of == "test"), "{:?}", result.rows_needed);
     let page = page::render(&result).unwrap();
     assert!(page.contains("How many rows would settle it") && page.contains("290 controlled rows"));
 }

@@ -2,10 +2,9 @@
 
 use crate::common::evaluation::Rows;
 use unmissed::audit::{Audit, AuditResult, demo};
-use unmissed::data::{Csr, Dataset, Labels, mask};
+use unmissed::data::{Csr, Dataset, Labels, Rate, mask};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
-use unmissed::propensity::estimators::Rates;
 use unmissed::report::page;
 
 const LABELS: usize = 30;
@@ -60,7 +59,7 @@ fn tallies_give_the_scores_of_the_evaluation_under_any_curve() {
         }
     }
     // The map at a cell: a = 0.5 and b = 2.5 are on its grid.
-    let map = result.flips.as_ref().unwrap();
+    let map = result.order_map.as_ref().unwrap();
     let [column, row] =
         [map.a.iter().position(|a| (a - 0.5).abs() < 1e-12), map.b.iter().position(|b| *b == 2.5)].map(Option::unwrap);
     let at = |count: u64| 1.0 + (sample.rows.ln() - 1.0) * (3.5 / (count as f64 + 2.5)).powf(0.5);
@@ -73,7 +72,7 @@ fn tallies_give_the_scores_of_the_evaluation_under_any_curve() {
 fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
     let w = world();
     let right = Propensities::new("right", w.p.clone()).unwrap();
-    let rates = Rates::Common(0.4);
+    let rates = Rate::Common(0.4);
     let controlled =
         Dataset::new(None, mask(&Rows::random(1500, LABELS, 0.8, 0.5, 11).labels(), &[0.4; LABELS], 2).unwrap()).unwrap();
     let base = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&w.train).truth(&w.truth).known(right).bootstrap(0);
@@ -93,7 +92,7 @@ fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
         }
         assert!(value(&result, "power", "good", 1) - truth > 0.2);
     }
-    assert!(base.later(&w.train_clean).controlled(&controlled, Rates::Common(0.4)).run().is_err());
+    assert!(base.later(&w.train_clean).controlled(&controlled, Rate::Common(0.4)).run().is_err());
 }
 
 #[test]
@@ -155,7 +154,7 @@ fn hostile_names_stay_names() {
     assert!(page.contains("&#60;script&#62;alert(1)&#60;/script&#62;") || page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("漢字"));
     for figure in unmissed::report::figures::figures(&result) {
-        let svg = figure.for_file().unwrap();
+        let svg = figure.svg().unwrap();
         assert!(!svg.contains("<script>"), "{}", figure.id);
     }
 }
@@ -186,7 +185,7 @@ fn a_million_labels_fit_on_a_page() {
     let rows = |rows: u64, seed: u64| {
         // Ranks with density 1/rank: the label is m^u.
         let label = move |i: u64| {
-            let u = unmissed::rng::uniform_at(seed, i as u32);
+            let u = crate::common::rng::uniform_at(seed, i as u32);
             ((MANY as f64).powf(u) as u32).min(MANY as u32 - 1)
         };
         let row = move |row: u64| {

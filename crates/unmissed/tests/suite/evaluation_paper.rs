@@ -1,14 +1,14 @@
 //! The paper's claims about evaluation, on data whose truth is known.
 
+use crate::common::rng::{Purpose, row_key, uniform_at};
 use crate::common::shared;
 use unmissed::data::formats::{ReadOptions, read_dataset};
-use unmissed::data::generators::{GENERATORS, Settings};
+use unmissed::data::generators::{GENERATORS, GeneratorSettings};
 use unmissed::data::{Csr, Dataset, LabelStats, Labels, mask};
 use unmissed::evaluate::Evaluation;
 use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::{Propensities, Ratio, models};
-use unmissed::rng::{Purpose, row_key, uniform_at};
 
 /// Precision@k of one model under one estimator.
 fn precision(truth: &Labels<'_>, scores: &Csr<'_, f32>, propensities: Option<&Propensities>, k: usize) -> f64 {
@@ -25,7 +25,7 @@ fn precision(truth: &Labels<'_>, scores: &Csr<'_, f32>, propensities: Option<&Pr
 #[test]
 fn the_right_propensities_give_the_clean_value_and_wrong_ones_do_not() {
     let balls = unmissed::spec::find(GENERATORS, "generator", "balls").unwrap();
-    let mut settings = Settings::of(balls);
+    let mut settings = GeneratorSettings::of(balls);
     settings.set("train-rows", "20000").unwrap();
     settings.set("test-rows", "8000").unwrap();
     let data = balls.generate(&settings, 3).unwrap();

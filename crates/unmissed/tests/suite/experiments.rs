@@ -1,6 +1,6 @@
 //! The paper's experiments at a reduced size: what must come out does.
 
-use unmissed::experiments::{Claim, Context, EXPERIMENTS, Outcome, Size, Verdict, YahooR3, find, given, page};
+use unmissed::experiments::{Claim, ClaimVerdict, Context, EXPERIMENTS, Outcome, Size, YahooR3, data_folders, find, page};
 use unmissed::progress::Silent;
 
 fn context(size: Size) -> Context<'static> {
@@ -19,7 +19,7 @@ fn must_hold_in(name: &str, size: Size) -> Outcome {
     let outcome = find(name).unwrap().run(&context(size)).unwrap();
     let failed: Vec<&Claim> = outcome.failures().collect();
     assert!(failed.is_empty(), "{name}: {failed:#?}");
-    assert!(outcome.claims.iter().any(|claim| claim.verdict == Verdict::Holds), "{name} claims nothing");
+    assert!(outcome.claims.iter().any(|claim| claim.verdict == ClaimVerdict::Holds), "{name} claims nothing");
     outcome
 }
 
@@ -86,8 +86,8 @@ fn controlled_rows_tell_propensities() {
     let rows: Vec<usize> = outcome.tables.iter().map(|table| table.rows().len()).collect();
     assert_eq!(rows, [9, 9, 9, 5], "all methods in three tables, five of them with few controlled rows");
     let shrunken = outcome.claims.iter().filter(|claim| claim.what.contains("shrunken"));
-    let verdicts: Vec<Verdict> = shrunken.map(|claim| claim.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Holds; 3], "{:#?}", outcome.claims);
+    let verdicts: Vec<ClaimVerdict> = shrunken.map(|claim| claim.verdict).collect();
+    assert_eq!(verdicts, [ClaimVerdict::Holds; 3], "{:#?}", outcome.claims);
 }
 
 /// With the 60 items of the smallest size, the usual constants of JPV happen to be as good as fitted curves.
@@ -132,7 +132,7 @@ fn yahoo_r3_is_read_from_its_original_files() {
 #[test]
 fn coat_is_a_survey() {
     let Some(folder) = crate::common::shared("data/coat") else { return };
-    let context = Context { data: given(&[folder]).unwrap(), ..context(Size::Tiny) };
+    let context = Context { data: data_folders(&[folder]).unwrap(), ..context(Size::Tiny) };
     let outcome = find("controlled").unwrap().run(&context).unwrap();
     assert_eq!(outcome.tables[0].rows().len(), 9 + 8);
 }

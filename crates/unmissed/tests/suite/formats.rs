@@ -167,6 +167,11 @@ fn bad_options_are_errors_too() {
         ("svmlight:base=1", b"0 1:1\n", "file:1: a label id 0 in a file whose ids start at 1; leave base=1 out"),
         ("svmlight:labels=2", b"0,2 1:1\n", "file:1: label id out of range: expected an id from 0 to 1, found 2"),
         ("svmlight:labels=many", b"0,2 1:1\n", "file: labels of 'svmlight:labels=many' is not a count"),
+        (
+            "svmlight:base=1,features=18446744073709551615",
+            b"1 1:1\n",
+            "file: too many columns: ids have 32 bits: expected at most 4294967295, found 18446744073709551615",
+        ),
         ("svmlight", b"", "file: the file is empty: expected rows 'l1,l2 f:v f:v'"),
     ] {
         let message = read_bytes(bytes, Some(from)).expect_err(from);
@@ -196,6 +201,25 @@ fn harmless_variations_are_accepted() {
     assert_eq!(svmlight, expected);
 }
 
+/// A declared number of labels says nothing about the number of features, and the other way round.
+#[test]
+fn what_svmlight_declares_leaves_the_rest_to_the_largest_ids() {
+    for (from, features, labels) in [
+        ("svmlight", 5, 4),
+        ("svmlight:labels=10", 5, 10),
+        ("svmlight:features=7", 7, 4),
+        ("svmlight:labels=10,features=7", 7, 10),
+        ("svmlight:base=1", 4, 3),
+        ("svmlight:base=1,labels=10", 4, 10),
+        ("svmlight:base=1,features=7", 7, 3),
+    ] {
+        let Content::Data(data) = read_bytes(b"1,3 2:0.5 4:1\n 1:2\n2\n", Some(from)).unwrap() else { panic!("a data set") };
+        assert_eq!((data.features().map(Features::cols), data.labels().cols()), (Some(features), labels), "{from}");
+        let Some(Features::Sparse(matrix)) = data.features() else { panic!("sparse features") };
+        assert_eq!((matrix.nnz(), data.labels().nnz()), (3, 3), "{from}");
+    }
+}
+
 #[test]
 fn rows_may_be_empty_and_unsorted() {
     let Content::Data(data) = read_bytes(b"4 9 9\n5,3 7:1 2:3\n\n \n8\n", None).unwrap() else { panic!("a data set") };
@@ -210,7 +234,7 @@ fn rows_may_be_empty_and_unsorted() {
 #[test]
 fn the_operating_system_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
-    let read = |name: &str| formats::read(folder.path().join(name), &ReadOptions::default()).unwrap_err().to_string();
+    let read = |name: &str| format!("{:#}", formats::read(folder.path().join(name), &ReadOptions::default()).unwrap_err());
     assert!(read("").ends_with("is a directory: expected a file"));
     assert!(read("missing").contains("cannot open: No such file"));
     let content = read_bytes(b"1 1 1\n0 0:1\n", None).unwrap();

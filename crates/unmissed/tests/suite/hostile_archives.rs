@@ -2,11 +2,11 @@
 //! which file, and costs no more memory than its content.
 
 use crate::archives::{Folder, archive, floats, ints, members, npy};
-use unmissed::data::Csr;
+use unmissed::data::Scores;
 use unmissed::data::formats::Content;
 
 fn expected() -> Content {
-    Content::Scores(Csr::new(4, vec![0, 1, 1, 3], vec![1, 0, 3], vec![1.5f32, 2.0, -1.0]).unwrap())
+    Content::Scores(Scores::new(4, vec![0, 1, 1, 3], vec![1, 0, 3], vec![1.5f32, 2.0, -1.0]).unwrap())
 }
 
 fn message(bytes: &[u8]) -> String {
@@ -134,23 +134,6 @@ fn any_byte_altered() {
                 assert_eq!(content, expected(), "byte {place} with mask {mask}");
             }
         }
-    }
-}
-
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn parquet_without_the_feature_says_how_to_get_it() {
-    let folder = Folder::new();
-    let path = folder.path("out.parquet");
-    let write = |format| unmissed::data::formats::write(&expected(), &path, format).unwrap_err();
-    for error in [
-        folder.read("p.parquet", b"PAR1\x15\x04", None).unwrap_err(),
-        folder.read("p.parquet", b"PAR1\x15\x04", Some("parquet")).unwrap_err(),
-        write(None),
-        write(Some("parquet")),
-    ] {
-        let message = error.to_string();
-        assert!(message.contains("this build") && message.contains("--features parquet"), "{message}");
     }
 }
 

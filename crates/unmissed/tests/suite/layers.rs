@@ -3,9 +3,22 @@
 
 use std::path::Path;
 
-/// Requests name what stages before them hold (metrics, estimators, rates); the stages that carry them out come after.
-const FLOW: [&str; 11] =
-    ["data", "propensity", "metrics", "request", "evaluate", "losses", "predict", "train", "audit", "report", "experiments"];
+/// Requests name what stages before them hold (metrics, estimators, rates); the stages that carry them out come after. The prelude
+/// names parts of all of them.
+const FLOW: [&str; 12] = [
+    "data",
+    "propensity",
+    "metrics",
+    "request",
+    "evaluate",
+    "losses",
+    "predict",
+    "train",
+    "audit",
+    "report",
+    "experiments",
+    "prelude",
+];
 
 /// Macros live at the root of the crate, whatever they are made of.
 const MACROS: [(&str, &str); 1] = [("cells", "report")];

@@ -1,12 +1,12 @@
 //! Prediction against the plainest way to do it, and the promises about threads, forms and order.
 
+use crate::common::sigmoid::sigmoid;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
-use unmissed::data::{Csr, Dense, Features};
+use unmissed::data::{Csr, Dense, Features, Scores};
 use unmissed::predict::{Block, Model, Normalize, PredictOptions};
 use unmissed::progress::Progress;
 use unmissed::propensity::Propensities;
-use unmissed::sigmoid::sigmoid;
 use unmissed::{Error, Result};
 
 /// Seeded numbers in [0, 1).
@@ -14,7 +14,7 @@ fn numbers(seed: u64) -> impl FnMut() -> f64 {
     let mut label = 0;
     move || {
         label += 1;
-        unmissed::rng::uniform_at(seed, label)
+        crate::common::rng::uniform_at(seed, label)
     }
 }
 
@@ -189,7 +189,7 @@ fn norms_are_those_of_the_columns() {
 #[test]
 fn rows_that_do_not_fit_are_refused() {
     let model = model(3, &[2], Normalize::None, 0.0, 1);
-    let sparse = |features: u64| Features::Sparse(Csr::new(features, vec![0, 1], vec![0], vec![1.0f32]).unwrap());
+    let sparse = |features: u64| Features::Sparse(Scores::new(features, vec![0, 1], vec![0], vec![1.0f32]).unwrap());
     let options = PredictOptions::default();
     assert!(model.predict(&sparse(2), &options).is_ok(), "features that are not there are zero");
     let message = model.predict(&sparse(4), &options).unwrap_err().to_string();
@@ -205,7 +205,7 @@ fn rows_that_do_not_fit_are_refused() {
 #[test]
 fn options_that_make_no_sense_are_refused() {
     let model = model(1, &[2], Normalize::None, 0.0, 1);
-    let data = Features::Sparse(Csr::new(1, vec![0, 1], vec![0], vec![1.0f32]).unwrap());
+    let data = Features::Sparse(Scores::new(1, vec![0, 1], vec![0], vec![1.0f32]).unwrap());
     let p = Propensities::new("test", vec![0.5]).unwrap();
     let plain = PredictOptions::default();
     for (options, part) in [
@@ -248,7 +248,7 @@ fn blocks_that_do_not_fit_are_refused() {
         assert!(message.contains(part), "{message}");
     }
     let empty = Model::new(5, Normalize::L2, vec![]).unwrap();
-    let data = Features::Sparse(Csr::new(5, vec![0, 0], vec![], vec![]).unwrap());
+    let data = Features::Sparse(Scores::new(5, vec![0, 0], vec![], vec![]).unwrap());
     assert_eq!(empty.predict(&data, &PredictOptions::default()).unwrap().nnz(), 0);
 }
 
@@ -257,7 +257,7 @@ fn blocks_that_do_not_fit_are_refused() {
 fn saturated_probabilities_keep_their_order() {
     let block = Block { first: 0, bias: vec![20.0, 40.0, 30.0], weights: vec![] };
     let model = Model::new(0, Normalize::None, vec![block]).unwrap();
-    let data = Features::Sparse(Csr::new(0, vec![0, 0], vec![], vec![]).unwrap());
+    let data = Features::Sparse(Scores::new(0, vec![0, 0], vec![], vec![]).unwrap());
     let options = PredictOptions { k: 2, threshold: Some(1.0), ..Default::default() };
     let top = model.predict(&data, &options).unwrap();
     assert_eq!(top.row(0), (&[1][..], &[1.0][..]), "only sigmoid(40) is 1 in double precision");

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::{LabelStats, Labels};
-use unmissed::propensity::estimators::{Direct, Rates, direct::direct, hierarchy, shrunken::shrunken, timelapse::timelapse};
-use unmissed::propensity::fit::{Evidence, Options, compare};
+use unmissed::propensity::estimators::{Direct, direct::direct, hierarchy, shrunken::shrunken, timelapse::timelapse};
+use unmissed::propensity::fit::{CurveEvidence, FitOptions, compare};
 use unmissed::propensity::models::{family, parse};
-use unmissed::propensity::{Bound, Propensities, Ratio, Source, checks, dag::Dag, impute::impute};
+use unmissed::propensity::{Bound, Propensities, Ratio, ValueSource, checks, dag::Dag, impute::impute};
 
 /// The folder of a data set, or `None` with a line that says so.
 fn folder(name: &str) -> Option<PathBuf> {
@@ -80,10 +80,10 @@ fn hpo_curves_and_unseen_labels() {
     let estimate = timelapse(&early, &late, &Ratio::new(family("power").unwrap())).unwrap();
     let stats = LabelStats::of(&early);
     assert_eq!(stats.labels() as usize - stats.occurring().len(), 2362);
-    let evidence = Evidence::from_propensities(&estimate.propensities, &stats).unwrap();
+    let evidence = CurveEvidence::from_propensities(&estimate.propensities, &stats).unwrap();
     let families = ["jpv", "power", "richards"].map(|name| family(name).unwrap());
     let given = ["constant", "jpv"].map(|name| parse(name).unwrap());
-    let table = compare(&given, &families, &evidence, &Options::default()).unwrap();
+    let table = compare(&given, &families, &evidence, &FitOptions::default()).unwrap();
     for line in &table {
         println!("{}: {:.4} {:?}", line.spec, line.mse, line.fit.as_ref().map(|fit| &fit.degenerate));
     }
@@ -111,7 +111,7 @@ fn coat() -> Option<(LabelStats, Direct)> {
     let (train, test) = (ratings(folder.join("train.ascii")), ratings(folder.join("test.ascii")));
     assert_eq!((train.nnz(), test.nnz()), (1905, 860));
     let stats = LabelStats::of(&train);
-    let direct = direct(&stats, &LabelStats::of(&test), &"16/300".parse::<Rates>().unwrap(), 0.95).unwrap();
+    let direct = direct(&stats, &LabelStats::of(&test), &"16/300".parse().unwrap(), 0.95).unwrap();
     Some((stats, direct))
 }
 
@@ -126,9 +126,9 @@ fn coat_has_labels_without_a_controlled_positive() {
     );
     // Counted with numpy from the two matrices (rating >= 4, by column).
     assert_eq!((direct.without_controlled_positive(), direct.never_observed()), COAT);
-    let shrunken = shrunken(&direct, &family("power").unwrap(), &Options::default(), 0.95).unwrap();
+    let shrunken = shrunken(&direct, &family("power").unwrap(), &FitOptions::default(), 0.95).unwrap();
     println!("{} kappa {:?} {:?}", shrunken.fit.spec, shrunken.fit.kappa, shrunken.propensities.notes());
-    assert_eq!(shrunken.propensities.from_source(Source::Curve), direct.never_observed());
+    assert_eq!(shrunken.propensities.from_source(ValueSource::Curve), direct.never_observed());
     let distance = checks::distance(&shrunken.propensities, &direct, 0.95).unwrap();
     println!("{distance:?}");
     assert!(distance.interval.low < 1.0 && distance.interval.high > 1.0);
@@ -146,7 +146,7 @@ fn go_human_leaves_ancestors_out_by_convention() {
     let dag = Dag::read(folder.join("hierarchy.tsv"), train.cols()).unwrap();
     let ratio = Ratio::new(family("power").unwrap());
     for variant in [hierarchy::Variant::Union, hierarchy::Variant::Conditional] {
-        let options = hierarchy::Options { variant, ..Default::default() };
+        let options = hierarchy::HierarchyOptions { variant, ..Default::default() };
         let estimate = hierarchy::hierarchy(&train, &dag, &options, &ratio).unwrap();
         println!(
             "{variant:?}: {} without descendants, {} pass, share {:.4}, {:?}",

@@ -1,13 +1,14 @@
 //! Estimators on small data whose answers are known by hand.
 
-use unmissed::data::{LabelStats, Labels};
+use unmissed::data::{LabelStats, Labels, Rate};
 use unmissed::propensity::estimators::hierarchy::{self, hierarchy};
 use unmissed::propensity::estimators::{
-    ESTIMATORS, Rates, direct::direct, relation::relation, shrunken::shrunken, timelapse::timelapse,
+    ControlledSet, EstimatorInput, OptionKind, PROPENSITY_ESTIMATORS, PropensityEstimatorSpec, PropensityEvidence, audited,
+    direct::direct, relation::relation, shrunken::shrunken, timelapse::timelapse,
 };
-use unmissed::propensity::fit::{Options, compare};
-use unmissed::propensity::models::{family, parse};
-use unmissed::propensity::{Bound, Ratio, Source, checks, dag::Dag, table_file};
+use unmissed::propensity::fit::{FitOptions, compare};
+use unmissed::propensity::models::{PROPENSITY_MODELS, family, parse};
+use unmissed::propensity::{Bound, Ratio, ValueSource, checks, dag::Dag, table_file};
 
 #[test]
 fn jpv_without_enough_rows_is_an_error_and_never_a_number() {
@@ -22,7 +23,7 @@ fn jpv_without_enough_rows_is_an_error_and_never_a_number() {
 fn labels_that_were_never_observed_have_a_value_and_a_mark() {
     let stats = LabelStats::from_counts(100, &[50, 0]).unwrap();
     let half = parse("power").unwrap().propensities(&stats).unwrap();
-    assert_eq!((half.get(1), half.source(1)), (0.01, Source::Curve));
+    assert_eq!((half.get(1), half.source(1)), (0.01, ValueSource::Curve));
     // With smoothing the formula has a value of its own: (0 + 1) / (50 + 1).
     let smoothed = parse("power:alpha=1").unwrap().propensities(&stats).unwrap();
     assert!((smoothed.get(1) - 1.0 / 51.0).abs() < 1e-15);
@@ -47,14 +48,14 @@ fn only_labels_with_enough_descendants_count_in_a_hierarchy() {
     let dag = Dag::new(6, vec![(1, 0), (2, 1), (3, 1), (4, 1), (5, 1)]).unwrap();
     let labels = Labels::from_ids(6, [vec![0, 2], vec![3], vec![0, 1], vec![0]]).unwrap();
     let ratio = Ratio::new(family("constant").unwrap());
-    let estimate = hierarchy(&labels, &dag, &hierarchy::Options::default(), &ratio).unwrap();
+    let estimate = hierarchy(&labels, &dag, &hierarchy::HierarchyOptions::default(), &ratio).unwrap();
     assert_eq!((estimate.passing, estimate.without_descendants), (1, 4));
-    assert_eq!((estimate.propensities.get(0), estimate.propensities.source(0)), (0.75, Source::Estimated));
-    assert!((1..6).all(|label| estimate.propensities.source(label) == Source::Curve));
+    assert_eq!((estimate.propensities.get(0), estimate.propensities.source(0)), (0.75, ValueSource::Estimated));
+    assert!((1..6).all(|label| estimate.propensities.source(label) == ValueSource::Curve));
     // Implied: 0 and 1 by 2, 0 and 1 by 3, 0 by 1; observed of these: 0 in the first and third row.
     assert_eq!((estimate.implied, estimate.implied_and_observed), (5, 2));
     assert!(!estimate.by_convention());
-    let nobody = hierarchy::Options { threshold: 9, ..Default::default() };
+    let nobody = hierarchy::HierarchyOptions { threshold: 9, ..Default::default() };
     assert!(hierarchy(&labels, &dag, &nobody, &ratio).is_err());
 }
 
@@ -77,12 +78,12 @@ fn without_visible_scatter_shrunken_is_the_curve_and_says_so() {
     counts.push(0);
     controlled.push(2);
     let train = LabelStats::from_counts(rows, &counts).unwrap();
-    let direct = direct(&train, &LabelStats::from_counts(500, &controlled).unwrap(), &Rates::Common(0.1), 0.95).unwrap();
-    let estimate = shrunken(&direct, &family("constant").unwrap(), &Options::default(), 0.95).unwrap();
+    let direct = direct(&train, &LabelStats::from_counts(500, &controlled).unwrap(), &Rate::Common(0.1), 0.95).unwrap();
+    let estimate = shrunken(&direct, &family("constant").unwrap(), &FitOptions::default(), 0.95).unwrap();
     assert_eq!(estimate.fit.kappa, None);
     assert!(estimate.propensities.notes()[0].contains("no scatter"));
     assert!(estimate.propensities.values().iter().all(|p| (p - 0.5).abs() < 1e-4), "{:?}", estimate.propensities.values());
-    assert_eq!(estimate.propensities.source(40), Source::Curve);
+    assert_eq!(estimate.propensities.source(40), ValueSource::Curve);
     assert!(estimate.propensities.interval(0).unwrap().low < 0.5 && estimate.propensities.inverse_variance(0).unwrap() > 0.0);
 }
 
@@ -90,19 +91,85 @@ fn without_visible_scatter_shrunken_is_the_curve_and_says_so() {
 fn a_table_is_compared_with_an_estimate_like_a_curve() {
     let train = LabelStats::from_counts(100, &[20, 10, 0]).unwrap();
     let controlled = LabelStats::from_counts(50, &[2, 1, 0]).unwrap();
-    let direct = direct(&train, &controlled, &Rates::Common(0.1), 0.95).unwrap();
+    let direct = direct(&train, &controlled, &Rate::Common(0.1), 0.95).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.csv");
     std::fs::write(&path, "label,propensity\n0,0.5\n1,0.25\n2,1\n").unwrap();
     let table = parse(&format!("table:{}", path.display())).unwrap();
     // q^ = 2 and 2; the table says 2 and 4.
-    assert_eq!(compare(&[table], &[], &direct.evidence(), &Options::default()).unwrap()[0].mse, 2.0);
+    assert_eq!(compare(&[table], &[], &direct.evidence(), &FitOptions::default()).unwrap()[0].mse, 2.0);
     let p = table_file::read(&path, Some(3)).unwrap();
     assert_eq!(checks::distance(&p, &direct, 0.95).unwrap().predicted, 1.0 * 2.0 + 0.5 * 4.0);
 }
 
+/// The names of a folder's files, apart from those that hold no entry.
+fn pages(folder: &str, apart: &[&str]) -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/propensity").join(folder);
+    let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<String> = names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.retain(|name| !apart.contains(&name.as_str()));
+    for name in &names {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.rs"))).unwrap();
+        let page: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        for part in [&format!("`{name}")[..], "# Assumes", "# Reference", "assert"] {
+            assert!(page.contains(part), "the page of '{name}' lacks '{part}'");
+        }
+    }
+    names.sort();
+    names
+}
+
 #[test]
-fn estimators_are_listed_once_each() {
-    let names: Vec<&str> = ESTIMATORS.iter().map(|entry| entry.name()).collect();
-    assert_eq!(names, ["direct", "shrunken", "timelapse", "hierarchy", "relation"]);
+fn every_entry_is_one_file_with_its_page() {
+    let sorted = |mut names: Vec<&'static str>| {
+        names.sort_unstable();
+        names
+    };
+    let estimators = sorted(PROPENSITY_ESTIMATORS.iter().map(|entry| entry.name()).collect());
+    assert_eq!(pages("estimators", &["mod", "estimate", "evidence", "spec"]), estimators);
+    let models = sorted(PROPENSITY_MODELS.iter().map(|entry| entry.name()).collect());
+    assert_eq!(pages("models", &["mod", "spec"]), models);
+}
+
+#[test]
+fn every_estimator_has_good_defaults_and_names_the_evidence_that_it_lacks() {
+    let train = Labels::from_ids(2, [vec![0], vec![1]]).unwrap();
+    let none = PropensityEvidence::new(&train);
+    for entry in PROPENSITY_ESTIMATORS {
+        let spec = PropensityEstimatorSpec::new(*entry).unwrap();
+        assert_eq!((spec.to_string().as_str(), spec.name().as_str()), (entry.name(), entry.name()));
+        let message = spec.estimate(&none).unwrap_err().to_string();
+        for field in entry.inputs().iter().flat_map(|input: &EstimatorInput| input.fields()) {
+            assert!(message.contains(&format!("'{}'", field.name)), "{message}");
+        }
+        for option in entry.options() {
+            assert!(option.check(option.default).is_ok() && option.check("?").is_err(), "{}", option.name);
+            assert!(matches!(option.kind, OptionKind::Switch(_)) == (option.default == "false"), "{}", option.name);
+        }
+    }
+    assert!(audited(&none).unwrap().is_empty());
+}
+
+/// What the list gives is what the plain functions give, with its settings in the origin.
+#[test]
+fn an_estimate_by_name_is_that_of_the_function() {
+    let train = Labels::from_ids(3, [vec![0], vec![0, 1], vec![0], vec![1], vec![2, 0], vec![]]).unwrap();
+    let later = Labels::from_ids(3, [vec![0], vec![0, 1], vec![0, 2], vec![1, 0], vec![2, 0], vec![1]]).unwrap();
+    let rate = Rate::Common(0.5);
+    let controlled = ControlledSet { labels: &later, rate: &rate, shown: None };
+    let evidence = PropensityEvidence::new(&train).later(&later).controlled(controlled);
+    let names: Vec<String> = audited(&evidence).unwrap().iter().map(PropensityEstimatorSpec::name).collect();
+    assert_eq!(names, ["direct", "shrunken", "timelapse", "timelapse-shrunken"]);
+    let spec: PropensityEstimatorSpec = "timelapse:shrink,curve=constant".parse().unwrap();
+    let by_name = spec.estimate(&evidence).unwrap();
+    let how = Ratio::new(family("constant").unwrap()).shrunken();
+    let plain = timelapse(&train, &later, &how).unwrap();
+    assert_eq!(by_name.propensities(), Some(&plain.propensities));
+    let origin = serde_json::to_value(plain.propensities.origin()).unwrap();
+    assert_eq!(origin["estimate"]["estimator"]["options"]["shrink"], "true");
+    assert_eq!(serde_json::from_value::<unmissed::propensity::Origin>(origin).unwrap(), *plain.propensities.origin());
+    let json = serde_json::to_value(&by_name).unwrap();
+    assert_eq!((json["later"].as_u64(), json["fit"]["kappa"].is_null()), (Some(later.nnz() as u64), plain.fit.kappa.is_none()));
+    let gaps = "direct".parse::<PropensityEstimatorSpec>().unwrap().estimate(&evidence).unwrap();
+    assert_eq!(serde_json::to_value(&gaps).unwrap()["labels"].as_array().map(Vec::len), Some(3));
 }

@@ -5,17 +5,17 @@
 //! bounds) from 16 starts for the power law and 28 for Richards, on the data of `planted` below; the smallest of all
 //! mean squared errors is written down.
 
+use crate::common::rng::uniform_at;
 use unmissed::data::LabelStats;
-use unmissed::propensity::fit::{Evidence, Fit, Loss, Options, Stop, fit};
+use unmissed::propensity::fit::{CurveEvidence, Fit, FitLoss, FitOptions, Stop, fit};
 use unmissed::propensity::models::{family, parse};
 use unmissed::propensity::{Phi, Sample};
-use unmissed::rng::uniform_at;
 
 const ROWS: f64 = 100_000.0;
 
 /// 1000 labels with log-uniform counts; inverse propensities of the curve times lognormal noise with sigma 0.5. Exposures are
 /// such that `q^ = v / E` has the wanted value to nine digits.
-fn planted(curve: &Phi) -> Evidence {
+fn planted(curve: &Phi) -> CurveEvidence {
     let sample = Sample { rows: ROWS, largest: 30_000.0 };
     let of = |label: u32| {
         let count = (uniform_at(11, label) * 30_000f64.ln()).exp().floor();
@@ -24,7 +24,7 @@ fn planted(curve: &Phi) -> Evidence {
         let positives = 1_000_000_000u64;
         (count as u64, positives, positives as f64 * curve.at(sample, count) / noise)
     };
-    Evidence::from_controlled(sample, (0..1000).map(of))
+    CurveEvidence::from_controlled(sample, (0..1000).map(of))
 }
 
 fn curve(spec: &str) -> Phi {
@@ -32,7 +32,7 @@ fn curve(spec: &str) -> Phi {
 }
 
 fn fitted(planted_spec: &str, name: &str) -> Fit {
-    fit(&family(name).unwrap(), &planted(&curve(planted_spec)), &Options::default()).unwrap()
+    fit(&family(name).unwrap(), &planted(&curve(planted_spec)), &FitOptions::default()).unwrap()
 }
 
 const POWER: &str = "power:beta=8,gamma=0.4";
@@ -75,7 +75,7 @@ fn standard_errors_where_they_exist_and_none_where_the_curve_degenerates() {
 
 #[test]
 fn the_log_loss_recovers_a_curve_under_lognormal_noise() {
-    let options = Options { loss: Loss::Log, ..Options::default() };
+    let options = FitOptions { loss: FitLoss::Log, ..FitOptions::default() };
     let fit = fit(&family("power").unwrap(), &planted(&curve(POWER)), &options).unwrap();
     let [beta, gamma] = [fit.phi.theta()[0], fit.phi.theta()[1]];
     assert!((beta / 8.0).ln().abs() < 0.15 && (gamma - 0.4).abs() < 0.02, "{beta} {gamma}");
@@ -94,14 +94,14 @@ fn the_same_seed_gives_the_same_fit_whatever_the_threads() {
 fn impossible_fits_are_refused() {
     let stats = LabelStats::from_counts(10, &[1, 0]).unwrap();
     let p = unmissed::propensity::Propensities::new("x", vec![0.5, 0.5]).unwrap();
-    let evidence = Evidence::from_propensities(&p, &stats).unwrap();
-    let message = fit(&family("power").unwrap(), &evidence, &Options::default()).unwrap_err().to_string();
+    let evidence = CurveEvidence::from_propensities(&p, &stats).unwrap();
+    let message = fit(&family("power").unwrap(), &evidence, &FitOptions::default()).unwrap_err().to_string();
     assert!(message.contains("too few labels"), "{message}");
-    let options = Options { loss: Loss::NegativeBinomial, ..Options::default() };
+    let options = FitOptions { loss: FitLoss::NegativeBinomial, ..FitOptions::default() };
     let message = fit(&family("constant").unwrap(), &evidence, &options).unwrap_err().to_string();
     assert!(message.contains("controlled set"), "{message}");
-    let tiny = Evidence::from_controlled(Sample { rows: 2.0, largest: 2.0 }, [(1, 1, 0.5), (2, 1, 0.5), (2, 2, 0.5)]);
-    assert!(fit(&family("jpv").unwrap(), &tiny, &Options::default()).unwrap_err().to_string().contains("jpv needs more rows"));
+    let tiny = CurveEvidence::from_controlled(Sample { rows: 2.0, largest: 2.0 }, [(1, 1, 0.5), (2, 1, 0.5), (2, 2, 0.5)]);
+    assert!(fit(&family("jpv").unwrap(), &tiny, &FitOptions::default()).unwrap_err().to_string().contains("jpv needs more rows"));
 }
 
 /// Whatever the data are like, a fit ends with a curve in (0, 1] or with an error: it never panics.
@@ -118,9 +118,9 @@ fn awkward_data_do_no_harm() {
     ];
     for labels in awkward {
         for name in ["constant", "jpv", "power", "power:relative", "richards"] {
-            for loss in Loss::ALL {
-                let evidence = Evidence::from_controlled(sample, labels.iter().copied());
-                let options = Options { loss, ..Options::default() };
+            for loss in FitLoss::ALL {
+                let evidence = CurveEvidence::from_controlled(sample, labels.iter().copied());
+                let options = FitOptions { loss, ..FitOptions::default() };
                 match fit(&family(name).unwrap(), &evidence, &options) {
                     Ok(fit) => {
                         let p = fit.at(0.5);
@@ -137,11 +137,11 @@ fn awkward_data_do_no_harm() {
 #[test]
 fn a_search_that_is_at_the_optimum_has_converged() {
     let sample = Sample { rows: 1000.0, largest: 300.0 };
-    let one_group = Evidence::from_controlled(sample, (0..5).map(|v| (7, v, 1.0)));
-    let below_one = Evidence::from_controlled(sample, [(7, 1, 4.0), (9, 2, 7.0), (300, 5, 9.0)]);
+    let one_group = CurveEvidence::from_controlled(sample, (0..5).map(|v| (7, v, 1.0)));
+    let below_one = CurveEvidence::from_controlled(sample, [(7, 1, 4.0), (9, 2, 7.0), (300, 5, 9.0)]);
     for evidence in [planted(&curve(POWER)), planted(&curve(RICHARDS)), one_group, below_one] {
-        for loss in [Loss::Squared, Loss::NegativeBinomial] {
-            let fit = fit(&family("constant").unwrap(), &evidence, &Options { loss, ..Options::default() }).unwrap();
+        for loss in [FitLoss::Squared, FitLoss::NegativeBinomial] {
+            let fit = fit(&family("constant").unwrap(), &evidence, &FitOptions { loss, ..FitOptions::default() }).unwrap();
             assert!(matches!(fit.stop, Stop::Converged | Stop::NoProgress), "{loss:?}: {:?} {}", fit.stop, fit.spec);
         }
     }
@@ -150,11 +150,11 @@ fn a_search_that_is_at_the_optimum_has_converged() {
 #[test]
 fn a_fit_starts_somewhere_and_one_start_has_no_spread() {
     let evidence = planted(&curve(POWER));
-    for loss in Loss::ALL {
-        let with = |starts| fit(&family("power").unwrap(), &evidence, &Options { loss, starts, seed: 0 });
+    for loss in FitLoss::ALL {
+        let with = |starts| fit(&family("power").unwrap(), &evidence, &FitOptions { loss, starts, seed: 0 });
         let message = with(0).unwrap_err().to_string();
         assert!(message.contains("starts of at least 1"), "{message}");
     }
-    let with = |starts| fit(&family("power").unwrap(), &evidence, &Options { starts, ..Options::default() }).unwrap();
+    let with = |starts| fit(&family("power").unwrap(), &evidence, &FitOptions { starts, ..FitOptions::default() }).unwrap();
     assert_eq!((with(1).spread(), with(3).spread().is_some()), (None, true));
 }

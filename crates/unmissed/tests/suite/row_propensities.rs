@@ -1,13 +1,14 @@
 //! Propensities that depend on the row, where the truth is known by construction.
 
+use crate::common::rng::{Purpose, stream, uniform};
+use crate::common::sigmoid::sigmoid;
 use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
 use unmissed::evaluate::{Evaluation, IntervalKind};
+use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
-use unmissed::propensity::rows::{Covariate, Evidence, Pair, Place, RowFit};
+use unmissed::propensity::rows::{Covariate, Pair, Place, RowEvidence, RowFit};
 use unmissed::propensity::{Ratio, models};
-use unmissed::rng::{Purpose, stream, uniform};
-use unmissed::sigmoid::sigmoid;
 
 const LABELS: u32 = 12;
 
@@ -64,7 +65,7 @@ fn the_right_model_is_unbiased_and_one_propensity_a_label_is_not() {
     let (mut covered, mut cases) = (0, 0);
     for repetition in 0..40 {
         let (train, test) = (world(2 * repetition, 800), world(2 * repetition + 1, 600));
-        let fit = RowFit::new(&train.observed, &train.truth, Evidence::Later).unwrap().scores("m", &train.scores).unwrap();
+        let fit = RowFit::new(&train.observed, &train.truth, RowEvidence::Later).unwrap().scores("m", &train.scores).unwrap();
         let covariates = [Covariate::LogCount, Covariate::Rank, Covariate::ScoreDifference];
         let model = fit.covariates(&covariates).replicates(30, 1).run().unwrap();
         let constant = Ratio::new(models::family("constant").unwrap());
@@ -82,18 +83,17 @@ fn the_right_model_is_unbiased_and_one_propensity_a_label_is_not() {
             .unwrap();
         for k in [1, 3] {
             let truth = precision(&test.truth, &test.scores, k);
-            let find = |name: &str| {
+            let find = |name: &str, estimator: Estimator| {
                 let of = |propensity: &Option<String>| propensity.as_deref().is_some_and(|p| p.starts_with(name));
-                let is_unbiased = |estimator| estimator == unmissed::metrics::Estimator::Unbiased;
-                result.rows.iter().find(|row| row.k == k && is_unbiased(row.estimator) && of(&row.propensity)).unwrap()
+                result.rows.iter().find(|row| row.k == k && row.estimator == estimator && of(&row.propensity)).unwrap()
             };
-            let row = find("rows:m");
+            let row = find("rows:m", Estimator::Unbiased);
             cases += 1;
             covered += u32::from(row.low.unwrap() <= truth && truth <= row.high.unwrap());
             if k == 1 {
                 by_row.push(row.value.unwrap() - truth);
-                by_ratio.push(find("ratio of rows:m").value.unwrap() - truth);
-                by_label.push(find("timelapse").value.unwrap() - truth);
+                by_ratio.push(find("rows:m", Estimator::Ratio).value.unwrap() - truth);
+                by_label.push(find("timelapse", Estimator::Unbiased).value.unwrap() - truth);
             }
         }
     }
@@ -160,7 +160,7 @@ fn results_do_not_depend_on_threads_and_files_keep_them() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let fit = RowFit::new(&train.observed, &train.truth, Evidence::Later).unwrap().scores("m", &train.scores).unwrap();
+            let fit = RowFit::new(&train.observed, &train.truth, RowEvidence::Later).unwrap().scores("m", &train.scores).unwrap();
             let model = fit.replicates(8, 3).run().unwrap();
             let evaluation =
                 Evaluation::new(&test.observed, &[("m", &test.scores)]).unwrap().row_propensity("rows:m", model.clone());
@@ -196,11 +196,11 @@ fn results_do_not_depend_on_threads_and_files_keep_them() {
 fn what_cannot_be_known_is_refused() {
     let data = world(5, 200);
     let text = |error: unmissed::Error| error.to_string();
-    let same = RowFit::new(&data.truth, &data.truth, Evidence::Later).unwrap().run();
+    let same = RowFit::new(&data.truth, &data.truth, RowEvidence::Later).unwrap().run();
     assert!(text(same.unwrap_err()).contains("do not identify propensities"));
     let other = world(6, 10);
-    assert!(text(RowFit::new(&data.observed, &other.truth, Evidence::Later).err().unwrap()).contains("the same rows twice"));
-    let fit = RowFit::new(&data.observed, &data.truth, Evidence::Later).unwrap();
+    assert!(text(RowFit::new(&data.observed, &other.truth, RowEvidence::Later).err().unwrap()).contains("the same rows twice"));
+    let fit = RowFit::new(&data.observed, &data.truth, RowEvidence::Later).unwrap();
     let unscored = fit.clone().covariates(&[Covariate::Rank]).run();
     assert!(text(unscored.unwrap_err()).contains("needs the model's predictions"));
     let model = fit.scores("m", &data.scores).unwrap().replicates(0, 0).run().unwrap();

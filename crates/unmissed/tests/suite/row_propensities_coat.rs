@@ -6,7 +6,7 @@ use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::{Csr, LabelStats, Labels, split_rows};
 use unmissed::evaluate::{Evaluation, Rate, Row};
 use unmissed::metrics::Estimator;
-use unmissed::propensity::rows::{Evidence, RowFit};
+use unmissed::propensity::rows::{RowEvidence, RowFit};
 
 const ITEMS: u32 = 300;
 const K: usize = 5;
@@ -42,7 +42,7 @@ fn what_290_users_allow() {
         let (fit_on, look_at) = split_rows(290, 0.5, seed).unwrap();
         let (early, known) = (chosen.labels().select_rows(&fit_on), random.labels().select_rows(&fit_on));
         let scores = out_of_fold(&early);
-        let fit = RowFit::new(&early, &known, Evidence::Controlled).unwrap().scores("popularity", &scores).unwrap();
+        let fit = RowFit::new(&early, &known, RowEvidence::Controlled).unwrap().scores("popularity", &scores).unwrap();
         let model = fit.replicates(50, seed).run().unwrap();
         let (_, pairs, observed) = model.sizes();
         model.unfinished().iter().for_each(|what| println!("half {seed}: {what}"));

@@ -1,5 +1,6 @@
 //! Row-dependent propensities against the later truth of real data, where the data are at hand.
 
+use crate::common::rng::{Purpose, below, stream};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -10,9 +11,8 @@ use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::metrics::Estimator;
 use unmissed::predict::PredictOptions;
 use unmissed::propensity::estimators::timelapse::timelapse;
-use unmissed::propensity::rows::{Evidence, RowFit};
+use unmissed::propensity::rows::{RowEvidence, RowFit};
 use unmissed::propensity::{Ratio, models};
-use unmissed::rng::{Purpose, below, stream};
 use unmissed::train::Trainer;
 
 const DEPTH: usize = 50;
@@ -130,7 +130,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
             let inner = kept(&format!("{name}-{seed}-{folds}-folds"), || out_of_fold(&train, *ranker, *folds, seed));
             let scores = kept(&format!("{name}-{seed}-test"), || ranker(&train, &test));
             let ranked = start.elapsed();
-            let fit = RowFit::new(train.labels(), &train_late, Evidence::Later).unwrap().scores(name, &inner).unwrap();
+            let fit = RowFit::new(train.labels(), &train_late, RowEvidence::Later).unwrap().scores(name, &inner).unwrap();
             let model = fit.replicates(refits, seed).run().unwrap();
             let evaluation = |truth: &Labels<'_>| -> Vec<Found> {
                 let evaluation =
@@ -147,7 +147,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
                     let key = match (&row.1, row.2) {
                         (None, Estimator::Observed) => "observed",
                         (Some(p), Estimator::Unbiased) if p == "rows" => "rows",
-                        (Some(p), Estimator::Unbiased) if p.starts_with("ratio") => "ratio",
+                        (Some(_), Estimator::Ratio) => "ratio",
                         (Some(_), Estimator::Unbiased) => "labels",
                         _ => continue,
                     };

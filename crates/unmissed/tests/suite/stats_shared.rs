@@ -1,11 +1,10 @@
 //! Statistics of real data sets against a computation that shares nothing with the library's: text split at spaces, counts
 //! in hash maps, medians by sorting, and the obesity index by enumeration or by draws of its own.
 
+use crate::common::shared;
 use std::collections::HashMap;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::{DataStats, Obesity};
-
-const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 
 /// The header, counts of labels, numbers of labels of rows, and the number of features that are not zero.
 struct Naive {
@@ -42,11 +41,8 @@ fn median(numbers: &[usize]) -> f64 {
 }
 
 fn check(name: &str) {
-    let path = format!("{DATA}/{name}");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: {name} is not there");
-        return;
-    };
+    let Some(path) = shared(&format!("data/{name}")) else { return };
+    let text = std::fs::read_to_string(&path).unwrap();
     let stats = DataStats::of(&read_dataset(&path, &ReadOptions::default()).unwrap(), 1);
     let naive = Naive::of(&text);
     let [n, d, m] = naive.header[..] else { panic!("header of {name}") };

@@ -1,11 +1,11 @@
 //! Solvers against the plainest way to do it, and training that does not depend on threads, memory or the order of blocks.
 
+use crate::common::rng::{Purpose, below, row_key, stream, uniform_at};
 use std::sync::Mutex;
 use unmissed::data::{Csr, Dataset, Dense, Features, Labels};
 use unmissed::losses;
 use unmissed::predict::{Model, Normalize};
 use unmissed::propensity::Propensities;
-use unmissed::rng::{Purpose, below, row_key, stream, uniform_at};
 use unmissed::train::{Adam, Newton, Solver, Trainer, blocks};
 
 /// The problem of `scripts/optimum.py`.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use unmissed::data::Dataset;
-use unmissed::data::generators::{GENERATORS, Generated, Settings};
+use unmissed::data::generators::{GENERATORS, Generated, GeneratorSettings};
 use unmissed::evaluate::Rate;
 use unmissed::predict::{BlockStore, Normalize, file};
 use unmissed::progress::Progress;
@@ -11,7 +11,7 @@ use unmissed::train::{Adam, Criterion, Destination, Grid, Joint, Recipe, Search,
 
 fn survey(users: &str, items: &str, seed: u64) -> Generated {
     let generator = unmissed::spec::find(GENERATORS, "generator", "survey").unwrap();
-    let mut settings = Settings::of(generator);
+    let mut settings = GeneratorSettings::of(generator);
     let changes =
         [("users", users), ("test-users", "500"), ("controlled-users", "600"), ("items", items), ("shown", "10"), ("dim", "6")];
     changes.iter().for_each(|(name, value)| settings.set(name, *value).unwrap());
@@ -133,8 +133,8 @@ fn spearman(a: &[f64], b: &[f64]) -> f64 {
 
 /// Labels that are sure on some rows, as joint learning needs them, with propensities that have nothing to do with frequency.
 fn sure() -> (Dataset<'static>, Propensities) {
+    use crate::common::rng::{Purpose, row_key, uniform_at};
     use unmissed::data::{Csr, Features, Labels, mask};
-    use unmissed::rng::{Purpose, row_key, uniform_at};
     let p: Vec<f64> = (0..40).map(|j| 0.15 + 0.8 * f64::from(j * 7 % 40) / 40.0).collect();
     let keys: Vec<u64> = (0..4000).map(|row| row_key(8, Purpose::GenerateRows, row)).collect();
     // Each label has a feature of its own; with it the label is relevant, without it is not.

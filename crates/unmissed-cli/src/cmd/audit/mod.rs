@@ -10,7 +10,6 @@ use unmissed::audit::provenance::{InputFile, shell};
 use unmissed::audit::{Audit, AuditResult, demo};
 use unmissed::data::{Csr, Dataset, LabelStats};
 use unmissed::evaluate::{CHECKS, Finding};
-use unmissed::propensity::estimators::Rates;
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::{figures, page};
 use unmissed::{Error, Result, spec};
@@ -66,7 +65,8 @@ pub(crate) struct Args {
     /// Groups of labels: share, share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group' [default: share, with --train]
     #[arg(long, value_name = "HOW")]
     groups: Option<String>,
-    /// Gains of weighted-precision: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    /// Gains of weighted-precision: uniform, inverse, inverse-complete (needs propensities), log,
+    /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     /// Level of intervals
@@ -140,6 +140,13 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
         .bootstrap(args.bootstrap)
         .from_files(command(), files(args)?)
         .progress(app.progress());
+    if let Some(how) = &args.weights {
+        let only = match (parsed.as_slice(), &stats) {
+            ([only], Some(stats)) => Some(only.propensities(stats)?),
+            _ => None,
+        };
+        audit = audit.weights(how.clone(), inputs::weights(how, stats.as_ref(), only.as_ref(), labels)?);
+    }
     if !parsed.is_empty() {
         audit = audit.propensities(parsed);
     }
@@ -157,15 +164,12 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
         audit = audit.truth(truth);
     }
     match (&controlled, &args.rate) {
-        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, Rates::read(rate, labels as u64)?),
+        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, unmissed::data::Rate::read(rate, labels as u64)?),
         (None, Some(rate)) => audit = audit.rate(inputs::rate(rate, labels)?),
         _ => {}
     }
     if let Some(how) = &args.groups {
         audit = audit.groups(inputs::groups(how, stats.as_ref(), labels)?);
-    }
-    if let Some(how) = &args.weights {
-        audit = audit.weights(how.clone(), inputs::weights(how, stats.as_ref(), labels)?);
     }
     Ok(audit.run()?)
 }

@@ -3,7 +3,7 @@
 use crate::app::Outcome;
 use crate::cmd::evaluate::present::long_table;
 use std::path::Path;
-use unmissed::audit::{AuditResult, Score};
+use unmissed::audit::{AuditResult, ModelScore};
 use unmissed::cells;
 use unmissed::report::{Cell, Column, Document, Table, page};
 
@@ -24,8 +24,9 @@ pub(super) fn document(result: &AuditResult, for_programs: bool, written: Option
     for why in &result.left_out_by_row {
         document = document.note(format!("Not estimated: {why}"));
     }
-    if !result.needs.is_empty() {
-        document = document.note(result.needs.iter().take(2).map(|need| need.sentence.as_str()).collect::<Vec<_>>().join(" "));
+    if !result.rows_needed.is_empty() {
+        document =
+            document.note(result.rows_needed.iter().take(2).map(|need| need.sentence.as_str()).collect::<Vec<_>>().join(" "));
     }
     Ok(match written {
         Some(path) => document.note(format!("The page: {}", path.display())),
@@ -33,7 +34,7 @@ pub(super) fn document(result: &AuditResult, for_programs: bool, written: Option
     })
 }
 
-/// Ways of scoring down, models across.
+/// Propensity models down, models across.
 fn standings(result: &AuditResult) -> Table {
     let verdict = &result.verdict;
     let models = result.models();
@@ -64,7 +65,7 @@ fn standings(result: &AuditResult) -> Table {
     table
 }
 
-fn within(score: &Score) -> String {
+fn within(score: &ModelScore) -> String {
     let value = score.value.map_or("–".into(), |value| format!("{:.2}", 100.0 * value));
     match (score.low, score.high) {
         (Some(low), Some(high)) => format!("{value} [{:.2}, {:.2}]", 100.0 * low, 100.0 * high),

@@ -6,7 +6,7 @@ use unmissed::data::LabelStats;
 use unmissed::evaluate::{Groups, Rate};
 use unmissed::metrics::weights as schemes;
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::propensity::table_file;
+use unmissed::propensity::{Propensities, table_file};
 use unmissed::{Error, Result};
 
 /// Predictions and what to call them.
@@ -95,10 +95,15 @@ fn read_groups(path: &Path, labels: usize) -> Result<Groups> {
     Groups::from_names(&of).map_err(|error| error.in_file(path))
 }
 
-/// Gains of labels.
-pub(in crate::cmd) fn weights(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Vec<f64>> {
+/// Gains of labels; `propensities` are those of the one model that was named.
+pub(in crate::cmd) fn weights(
+    how: &str,
+    stats: Option<&LabelStats>,
+    propensities: Option<&Propensities>,
+    labels: usize,
+) -> Result<Vec<f64>> {
     if !Path::new(how).exists() {
-        return schemes::from_spec(how, needs_train("weights", stats)?);
+        return schemes::from_spec(how, needs_train("weights", stats)?, propensities);
     }
     let path = Path::new(how);
     let mut weights = vec![None; labels];

@@ -12,7 +12,7 @@ use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Conventions, Evaluation, IntervalKind, Tally};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::propensity::rows::{Given, read_columns};
+use unmissed::propensity::rows::{GivenCovariate, read_columns};
 use unmissed::propensity::{Propensities, Propensity};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Metrics, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// Estimators: observed, unbiased, normalized, clipped, hajek [default: all that each metric has]
+    /// Estimators, separated by commas ('unmissed list estimators') [default: all that each metric has]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     estimators: Vec<String>,
     /// Lengths of the top list
@@ -66,7 +66,8 @@ pub(crate) struct Args {
     /// share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group'
     #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "share")]
     groups: Option<String>,
-    /// Gains of weighted-precision: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    /// Gains of weighted-precision: uniform, inverse, inverse-complete (needs propensities), log,
+    /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     /// The test labels are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
@@ -150,6 +151,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .conventions(conventions)
         .bootstrap(args.bootstrap, args.seed.seed)
         .progress(app.progress());
+    let weights = args.weights.as_ref().map(|how| {
+        let only = if let [only] = propensities.as_slice() { only.per_label() } else { None };
+        Ok::<_, unmissed::Error>((how, inputs::weights(how, stats.as_ref(), only, truth.cols())?))
+    });
     evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
     if let Some(stats) = &stats {
         evaluation = evaluation.train(stats);
@@ -163,8 +168,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(how) = &args.groups {
         evaluation = evaluation.groups(inputs::groups(how, stats.as_ref(), truth.cols())?)?;
     }
-    if let Some(how) = &args.weights {
-        evaluation = evaluation.weights(how.clone(), inputs::weights(how, stats.as_ref(), truth.cols())?)?;
+    if let Some((how, weights)) = weights.transpose()? {
+        evaluation = evaluation.weights(how.clone(), weights)?;
     }
     if let Some(path) = &args.label_counts {
         let counts = inputs::label_counts(path, truth.rows())?;
@@ -182,11 +187,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     let pairs = args.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
     for (given, matrix) in args.pair_covariate.iter().zip(&pairs) {
-        evaluation = evaluation.row_covariate(&given.name, Given::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
+        evaluation =
+            evaluation.row_covariate(&given.name, GivenCovariate::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
     }
     if let Some(path) = &args.row_covariates {
         for (name, values) in read_columns(path, "row", truth.rows())? {
-            evaluation = evaluation.row_covariate(&name, Given::Rows(values)).map_err(|error| error.in_file(path))?;
+            evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values)).map_err(|error| error.in_file(path))?;
         }
     }
     let later = args.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
 use unmissed::data::LabelStats;
-use unmissed::propensity::fit::{Comparison, Evidence, Loss, Options, compare};
+use unmissed::propensity::fit::{CurveEvidence, FitComparison, FitLoss, FitOptions, compare};
 use unmissed::propensity::{Phi, Propensities, models, table_file};
 use unmissed::report::{Column, Document, Table, charts};
 
@@ -41,9 +41,9 @@ pub(super) struct Args {
     propensities: Option<PathBuf>,
     /// What to minimise: squared, log or negative-binomial (the likelihood of a controlled set)
     #[arg(long, default_value = "squared")]
-    loss: Loss,
+    loss: FitLoss,
     /// From how many points the search starts
-    #[arg(long, default_value_t = Options::default().starts, value_name = "N")]
+    #[arg(long, default_value_t = FitOptions::default().starts, value_name = "N")]
     starts: usize,
     /// Level of intervals
     #[arg(long, default_value = "0.95", value_parser = level, allow_negative_numbers = true)]
@@ -79,14 +79,14 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
         (None, Some(path)) => {
             let known = table_file::read(path, Some(stats.labels()))?;
             chart = chart.series(charts::labels("known", &known, &stats));
-            Evidence::from_propensities(&known, &stats)?
+            CurveEvidence::from_propensities(&known, &stats)?
         }
         (None, None) => {
             return Err(unmissed::Error::value("nothing to fit to").hint("pass --controlled and --rate, or --propensities").into());
         }
     };
     app.progress().begin("fitting", 0);
-    let options = Options { loss: args.loss, starts: args.starts, seed: args.seed.seed };
+    let options = FitOptions { loss: args.loss, starts: args.starts, seed: args.seed.seed };
     let comparisons = compare(&defaults, &families, &evidence, &options)?;
     for phi in defaults.iter().filter_map(|model| model.curve()) {
         chart = chart.series(charts::curve(&format!("{} (not fitted)", phi.short()), phi, &stats));
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     deliver(app, &args.output, &values, &document, &chart)
 }
 
-fn document(comparisons: &[Comparison], evidence: &Evidence) -> Outcome<Document> {
+fn document(comparisons: &[FitComparison], evidence: &CurveEvidence) -> Outcome<Document> {
     let columns = [
         Column::new("model"),
         Column::new("fitted"),
@@ -111,7 +111,7 @@ fn document(comparisons: &[Comparison], evidence: &Evidence) -> Outcome<Document
         Column::new("remarks"),
     ];
     let mut table = Table::new("fits", columns);
-    for Comparison { spec, mse, fit } in comparisons {
+    for FitComparison { spec, mse, fit } in comparisons {
         let fit = fit.as_ref();
         let stop = fit.map(|fit| format!("{:?}", fit.stop).to_lowercase());
         let remarks = fit.map(|fit| fit.degenerate.join("; ")).unwrap_or_default();

@@ -8,8 +8,8 @@ mod show;
 
 use crate::app::{App, Outcome};
 use std::path::PathBuf;
-use unmissed::data::LabelStats;
-use unmissed::propensity::estimators::{Direct, Rates, direct::direct};
+use unmissed::data::{LabelStats, Rate};
+use unmissed::propensity::estimators::{Direct, direct::direct};
 
 /// How likely a relevant label is to be observed: show models, fit their curves, estimate from evidence
 #[derive(clap::Args)]
@@ -93,8 +93,8 @@ impl Controlled {
     /// The direct estimate.
     fn direct(&self, train: &LabelStats, level: f64, reading: &crate::args::Reading, app: &App) -> Outcome<Direct> {
         let controlled = LabelStats::of(reading.dataset(&self.controlled, app)?.labels());
-        let rates = Rates::read(&self.rate, train.labels())?;
-        Ok(direct(train, &controlled, &rates, level).map_err(|error| error.in_file(&self.controlled))?)
+        let rate = Rate::read(&self.rate, train.labels())?;
+        Ok(direct(train, &controlled, &rate, level).map_err(|error| error.in_file(&self.controlled))?)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cmd::evaluate::inputs::Model;
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
-use unmissed::propensity::rows::{Covariate, Evidence, Given, Level, RowFit, RowModel, read_columns};
+use unmissed::propensity::rows::{Covariate, CovariateLevel, GivenCovariate, RowEvidence, RowFit, RowModel, read_columns};
 use unmissed::report::{Column, Document, Table};
 
 /// The name of the model on the command line.
@@ -64,8 +64,8 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             .into());
     }
     let (path, evidence) = match (&args.rows.later, args.controlled.given()) {
-        (Some(path), _) => (path.clone(), Evidence::Later),
-        (None, Some(controlled)) => (controlled.controlled, Evidence::Controlled),
+        (Some(path), _) => (path.clone(), RowEvidence::Later),
+        (None, Some(controlled)) => (controlled.controlled, RowEvidence::Controlled),
         (None, None) => {
             return Err(unmissed::Error::value("nothing identifies propensities that depend on the row")
                 .expected("pairs that are known to be relevant, whether they were observed or not")
@@ -91,17 +91,17 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let labels = train.labels();
     if let Some(path) = &args.rows.label_covariates {
         for (name, values) in read_columns(path, "label", labels.cols())? {
-            fit = fit.given(&name, Given::Labels(values)).map_err(|error| error.in_file(path))?;
+            fit = fit.given(&name, GivenCovariate::Labels(values)).map_err(|error| error.in_file(path))?;
         }
     }
     if let Some(path) = &args.rows.row_covariates {
         for (name, values) in read_columns(path, "row", labels.rows())? {
-            fit = fit.given(&name, Given::Rows(values)).map_err(|error| error.in_file(path))?;
+            fit = fit.given(&name, GivenCovariate::Rows(values)).map_err(|error| error.in_file(path))?;
         }
     }
     let pairs = args.rows.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
     for (given, matrix) in args.rows.pair_covariate.iter().zip(&pairs) {
-        fit = fit.given(&given.name, Given::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
+        fit = fit.given(&given.name, GivenCovariate::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
     }
     app.progress().begin("fitting", 0);
     let model = fit.run()?;
@@ -141,8 +141,8 @@ fn document(model: &RowModel) -> Outcome<Document> {
     if !model.uses_scores() {
         document = document.note("without --train-predictions propensities do not know what the audited model ranks first");
     }
-    for given in model.given().iter().filter(|given| given.level != Level::Label) {
-        let option = if given.level == Level::Row { "--row-covariates" } else { "--pair-covariate" };
+    for given in model.given().iter().filter(|given| given.level != CovariateLevel::Label) {
+        let option = if given.level == CovariateLevel::Row { "--row-covariates" } else { "--pair-covariate" };
         document = document.note(format!("an evaluation needs '{}' of its own rows: {option}", given.name));
     }
     if let Some(what) = model.unfinished() {

@@ -44,7 +44,8 @@ pub(crate) struct Args {
     /// Inverse propensities above this count as this much: less variance, some bias
     #[arg(long, value_name = "MOST", allow_negative_numbers = true)]
     clip: Option<f64>,
-    /// A factor of the loss for each label: uniform, inverse, log, effective, effective:beta=0.999, or a csv 'label,weight'
+    /// A factor of the loss for each label: uniform, inverse, inverse-complete (needs propensities), log,
+    /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     /// Learn propensities from the observed labels; --propensity is where they start (at 1/2 without)
@@ -92,7 +93,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let propensities = model.map(|model| model.propensities(&stats)).transpose()?;
     let pointless = propensities.is_none() && args.joint.is_none() && trainer.loss().nature().corrects;
     let labels = data.labels().cols();
-    let weights = args.weights.as_deref().map(|how| inputs::weights(how, Some(&stats), labels)).transpose()?;
+    let weights =
+        args.weights.as_deref().map(|how| inputs::weights(how, Some(&stats), propensities.as_ref(), labels)).transpose()?;
     let validation = args.tuning.validation.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
     let rate = args.tuning.validation_rate.as_deref().map(|text| inputs::rate(text, labels)).transpose()?;
     let trainer = trainer.propensities(propensities.as_ref()).weights(weights.as_deref())?.memory(memory).progress(app.progress());

@@ -18,6 +18,8 @@ const MOST: u128 = 100_000_000;
 /// See the module's page.
 pub(super) struct Matrix;
 
+impl crate::sealed::Sealed for Matrix {}
+
 impl Named for Matrix {
     fn name(&self) -> &'static str {
         "matrix"
@@ -87,7 +89,7 @@ mod tests {
     fn written_matrices_come_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.ascii");
-        let scores = Csr::new(3, vec![0, 2, 2], vec![2, 0], vec![4.0f32, 0.1]).unwrap();
+        let scores = Csr::from_arrays(3, vec![0, 2, 2], vec![2, 0], vec![4.0f32, 0.1]).unwrap();
         let written = write(&Content::Scores(scores.clone()), &path, None).unwrap();
         assert_eq!((written.format, written.dropped.len()), ("matrix", 0));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "0.1 0 4\n0 0 0\n");
@@ -99,10 +101,10 @@ mod tests {
     fn zeros_are_said_to_be_lost_and_absurd_sizes_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.matrix");
-        let zeros = Content::Scores(Csr::new(2, vec![0, 1], vec![0], vec![0.0f32]).unwrap());
+        let zeros = Content::Scores(Csr::from_arrays(2, vec![0, 1], vec![0], vec![0.0f32]).unwrap());
         assert_eq!(write(&zeros, &path, None).unwrap().dropped.len(), 1);
         for (cols, rows) in [(u64::from(u32::MAX), 1), (0, 1), (3, 0)] {
-            let content = Content::Scores(Csr::new(cols, vec![0; rows + 1], vec![], vec![]).unwrap());
+            let content = Content::Scores(Csr::from_arrays(cols, vec![0; rows + 1], vec![], vec![]).unwrap());
             let message = write(&content, &path, None).unwrap_err().to_string();
             assert!(message.contains("does not make a dense matrix"), "{message}");
         }

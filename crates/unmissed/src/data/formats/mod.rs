@@ -5,19 +5,20 @@
 //! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be.
 //! Adding a format is one new file and one line in the list.
 
-mod matrix;
-mod npz;
+pub mod matrix;
+pub mod npz;
 #[cfg(feature = "parquet")]
-mod parquet;
-mod ratings;
-mod scores;
-mod svmlight;
-mod xmc;
+pub mod parquet;
+pub mod ratings;
+pub mod scores;
+pub mod svmlight;
+pub mod xmc;
 
 use super::source::{Compression, Source};
 use super::{Csr, Dataset};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Silent};
+use crate::sealed::Sealed;
 use crate::spec::{self, Named, Spec};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -34,8 +35,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &matrix::Matrix,
 ];
 
-/// A way to keep matrices in files.
-pub trait Format: Named + Sync {
+/// A way to keep matrices in files. Only this crate implements it.
+pub trait Format: Named + Sealed + Sync {
     /// Endings of file names (without a dot) that ask for this format when writing; the first is the usual one.
     fn extensions(&self) -> &'static [&'static str];
     /// Whether a file that starts with these (decompressed) bytes is in this format.
@@ -99,24 +100,24 @@ pub fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Content>
     let path = source.path().to_path_buf();
     let located = |error: Error| error.in_file(&path);
     if let Some(spec) = &options.format {
-        let format = named(spec.name())?;
+        let format = named(FORMATS, spec.name())?;
         return format.read(source, spec, options).map_err(located);
     }
     let head = source.head();
     let Some(format) = FORMATS.iter().find(|format| format.recognises(head)) else {
-        return Err(located(unrecognised(head)));
+        return Err(located(unrecognised(FORMATS, head)));
     };
     format.read(source, &format.name().parse()?, options).map_err(located)
 }
 
-fn unrecognised(head: &[u8]) -> Error {
+fn unrecognised(formats: &[&dyn Format], head: &[u8]) -> Error {
     if head.is_empty() {
         return Error::format("the file is empty").hint("a header 'rows features labels' is the least that is expected");
     }
     if head.starts_with(b"PAR1") {
         return without_parquet(Error::format("a Parquet file, which this build cannot read"));
     }
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
     Error::format("the format of this file is not recognised")
         .expected(format!("one of {}", names.join(", ")))
@@ -130,8 +131,8 @@ fn without_parquet(error: Error) -> Error {
 }
 
 /// The format with this name.
-fn named(name: &str) -> Result<&'static dyn Format> {
-    spec::find(FORMATS, "format", name).map_err(|error| match name {
+fn named(formats: &[&'static dyn Format], name: &str) -> Result<&'static dyn Format> {
+    spec::find(formats, "format", name).map_err(|error| match name {
         "parquet" => without_parquet(Error::value("this build lacks the format 'parquet'")),
         _ => error,
     })
@@ -170,8 +171,8 @@ pub fn read_scores(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<
 pub fn write(content: &Content, path: impl AsRef<Path>, format: Option<&str>) -> Result<Written> {
     let path = path.as_ref();
     let format = match format {
-        Some(name) => named(name)?,
-        None => format_of_name(path, content)?,
+        Some(name) => named(FORMATS, name)?,
+        None => format_of_name(FORMATS, path, content)?,
     };
     Ok(Written { format: format.name(), dropped: format.drops(content), files: format.write(content, path)? })
 }
@@ -188,17 +189,17 @@ pub struct Written {
 }
 
 /// The format for a new file: by its ending; among formats with the same ending, the first that drops nothing.
-fn format_of_name(path: &Path, content: &Content) -> Result<&'static dyn Format> {
+fn format_of_name(formats: &[&'static dyn Format], path: &Path, content: &Content) -> Result<&'static dyn Format> {
     let (_, plain) = Compression::of_name(path);
     let ending = plain.extension().and_then(|ending| ending.to_str()).unwrap_or("txt");
-    let candidates: Vec<_> = FORMATS.iter().filter(|format| format.extensions().contains(&ending)).collect();
+    let candidates: Vec<_> = formats.iter().filter(|format| format.extensions().contains(&ending)).collect();
     let exact = candidates.iter().find(|format| format.drops(content).is_empty());
     exact.or(candidates.first()).map(|format| **format).ok_or_else(|| {
         if ending == "parquet" {
             return without_parquet(Error::value("a Parquet file, which this build cannot write").in_file(path));
         }
         let mut known: Vec<&str> = Vec::new();
-        for ending in FORMATS.iter().flat_map(|format| format.extensions()) {
+        for ending in formats.iter().flat_map(|format| format.extensions()) {
             if !known.contains(ending) {
                 known.push(ending);
             }
@@ -239,14 +240,29 @@ mod tests {
 
     #[test]
     fn an_unknown_ending_is_answered_with_every_known_one_once() {
-        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
         let message = write(&content, "x.docx", None).unwrap_err().to_string();
         assert_eq!(message.matches(".txt").count(), 1, "{message}");
     }
 
+    /// With the formats of a build that lacks Parquet, whichever build this is.
+    #[test]
+    fn parquet_without_the_feature_says_how_to_get_it() {
+        let without: Vec<&'static dyn Format> = FORMATS.iter().copied().filter(|format| format.name() != "parquet").collect();
+        let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
+        for error in [
+            unrecognised(&without, b"PAR1\x15\x04"),
+            named(&without, "parquet").err().unwrap(),
+            format_of_name(&without, Path::new("out.parquet"), &content).err().unwrap(),
+        ] {
+            let message = error.to_string();
+            assert!(message.contains("this build") && message.contains("--features parquet"), "{message}");
+        }
+    }
+
     #[test]
     fn a_threshold_that_is_not_a_number_is_refused() {
-        let content = Content::Scores(Csr::new(1, vec![0], vec![], vec![]).unwrap());
+        let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
         assert!(content.into_dataset(Some(f32::NAN)).unwrap_err().to_string().contains("not a number"));
         let options = ReadOptions { positive: Some(f32::NAN), ..Default::default() };
         assert!(read_dataset("none", &options).unwrap_err().to_string().contains("not a number"));

@@ -26,6 +26,8 @@ use zip::{ZipArchive, ZipWriter};
 /// See the module's page.
 pub(super) struct Npz;
 
+impl crate::sealed::Sealed for Npz {}
+
 impl Named for Npz {
     fn name(&self) -> &'static str {
         "npz"
@@ -181,7 +183,7 @@ fn read_matrix(source: Source, options: &ReadOptions<'_>) -> Result<Csr<'static,
     let ids: Vec<u32> = ids.integers()?;
     let values = member(&mut archive, "data")?;
     agreeing("data", values.len()?)?;
-    let matrix = Csr::new(cols, offsets, ids, values.floats()?)?;
+    let matrix = Csr::from_arrays(cols, offsets, ids, values.floats()?)?;
     options.progress.advance(size)?;
     Ok(matrix)
 }

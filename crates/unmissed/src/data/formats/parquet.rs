@@ -30,6 +30,8 @@ const ROWS: usize = 4096;
 /// See the module's page.
 pub(super) struct Parquet;
 
+impl crate::sealed::Sealed for Parquet {}
+
 impl Named for Parquet {
     fn name(&self) -> &'static str {
         "parquet"
@@ -188,7 +190,7 @@ mod tests {
 
     #[test]
     fn everything_comes_back() {
-        let scores = Csr::new(5, vec![0, 2, 2, 4], vec![4, 0, 1, 2], vec![0.5f32, 0.0, -1.25, 1e-30]).unwrap();
+        let scores = Csr::from_arrays(5, vec![0, 2, 2, 4], vec![4, 0, 1, 2], vec![0.5f32, 0.0, -1.25, 1e-30]).unwrap();
         let labels = Labels::from_ids(4, [vec![1], vec![], vec![3, 0]]).unwrap();
         let features = Features::Sparse(scores.clone());
         let empty = Labels::from_ids(4, Vec::<Vec<u32>>::new()).unwrap();

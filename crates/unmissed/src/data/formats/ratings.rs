@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Ratings;
 
+impl crate::sealed::Sealed for Ratings {}
+
 impl Named for Ratings {
     fn name(&self) -> &'static str {
         "ratings"
@@ -85,11 +87,7 @@ pub(super) fn dropped_features(content: &Content) -> Vec<String> {
 pub(super) fn with_scores<T>(content: &Content, look: impl FnOnce(&Csr<'_, f32>) -> T) -> T {
     match content {
         Content::Scores(scores) => look(scores),
-        Content::Data(data) => {
-            let labels = data.labels();
-            let (offsets, ids) = (labels.offsets().to_vec(), labels.ids().to_vec());
-            look(&Csr::from_checked(labels.cols() as u32, labels.is_sorted(), offsets, ids, vec![1.0; labels.nnz()]))
-        }
+        Content::Data(data) => look(&data.labels().filled_with(1.0)),
     }
 }
 
@@ -107,7 +105,7 @@ mod tests {
     fn written_ratings_come_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.csv");
-        let content = Content::Scores(Csr::new(3, vec![0, 2, 3], vec![0, 2, 1], vec![4.0f32, 0.0, 0.1]).unwrap());
+        let content = Content::Scores(Csr::from_arrays(3, vec![0, 2, 3], vec![0, 2, 1], vec![4.0f32, 0.0, 0.1]).unwrap());
         let written = write(&content, &path, None).unwrap();
         assert_eq!((written.format, written.dropped.len()), ("ratings", 0));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "user,item,rating\n0,0,4\n0,2,0\n1,1,0.1\n");
@@ -118,7 +116,7 @@ mod tests {
     fn gaps_and_features_are_said_to_be_lost() {
         let folder = tempfile::tempdir().unwrap();
         let labels = Labels::from_ids(4, [vec![1], vec![], vec![3, 0]]).unwrap();
-        let features = crate::data::Features::Sparse(Csr::new(1, vec![0, 0, 0, 0], vec![], vec![]).unwrap());
+        let features = crate::data::Features::Sparse(Csr::from_arrays(1, vec![0, 0, 0, 0], vec![], vec![]).unwrap());
         let content = Content::Data(Dataset::new(Some(features), labels).unwrap());
         let path = folder.path().join("r.ratings");
         let written = write(&content, &path, None).unwrap();

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Scores;
 
+impl crate::sealed::Sealed for Scores {}
+
 impl Named for Scores {
     fn name(&self) -> &'static str {
         "scores"
@@ -38,7 +40,7 @@ impl Format for Scores {
         spec.allow(&[], &[])?;
         let (header, [rows, labels]) = Header::exactly(source.head(), "rows labels")?;
         let columns = checked_cols(labels).map_err(|error| error.at(1))?;
-        let grammar = Grammar { labels: false, entry: "label", label_cols: 0, entry_cols: columns };
+        let grammar = Grammar { labels: false, entry: "label", label_cols: Some(0), entry_cols: Some(columns) };
         let parsed = text::read_rows(source, Some(&header), &grammar, options.progress)?;
         check_rows(rows, &parsed)?;
         let (_, scores) = parsed.into_matrices(0, columns);

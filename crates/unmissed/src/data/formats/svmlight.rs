@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Svmlight;
 
+impl crate::sealed::Sealed for Svmlight {}
+
 impl Named for Svmlight {
     fn name(&self) -> &'static str {
         "svmlight"
@@ -49,14 +51,16 @@ impl Format for Svmlight {
         if source.head().is_empty() {
             return Err(Error::format("the file is empty").expected("rows 'l1,l2 f:v f:v'"));
         }
-        let declared = (count(spec, "labels")?, count(spec, "features")?);
-        let columns = |declared: Option<u64>| declared.map_or(Ok(u32::MAX), |count| checked_cols(count + base));
+        let declared = |key| -> Result<Option<u32>> {
+            let columns = |count: u64| checked_cols(count.saturating_add(base));
+            count(spec, key)?.map(columns).transpose().map_err(|error| error.hint(format!("{key} of '{spec}'")))
+        };
         let grammar =
-            Grammar { labels: true, entry: "feature", label_cols: columns(declared.0)?, entry_cols: columns(declared.1)? };
+            Grammar { labels: true, entry: "feature", label_cols: declared("labels")?, entry_cols: declared("features")? };
         let parsed = text::read_rows(source, None, &grammar, options.progress)?;
-        let bounds = parsed.bounds();
-        let label_cols = checked_cols(declared.0.map_or(bounds.0, |count| count + base))?;
-        let entry_cols = checked_cols(declared.1.map_or(bounds.1, |count| count + base))?;
+        let (labels_seen, features_seen) = parsed.bounds();
+        let label_cols = grammar.label_cols.map_or_else(|| checked_cols(labels_seen), Ok)?;
+        let entry_cols = grammar.entry_cols.map_or_else(|| checked_cols(features_seen), Ok)?;
         let (labels, features) = parsed.into_matrices(label_cols, entry_cols);
         let (labels, features) = (rebase(labels, base, "label")?, rebase(features, base, "feature")?);
         let features = (features.cols() > 0).then_some(Features::Sparse(features));

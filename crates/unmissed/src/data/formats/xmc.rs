@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 /// See the module's page.
 pub(super) struct Xmc;
 
+impl crate::sealed::Sealed for Xmc {}
+
 impl Named for Xmc {
     fn name(&self) -> &'static str {
         "xmc"
@@ -39,10 +41,11 @@ impl Format for Xmc {
         spec.allow(&[], &[])?;
         let (header, [rows, features, labels]) = Header::exactly(source.head(), "rows features labels")?;
         let columns = |count| checked_cols(count).map_err(|error| error.at(1));
-        let grammar = Grammar { labels: true, entry: "feature", label_cols: columns(labels)?, entry_cols: columns(features)? };
+        let (label_cols, entry_cols) = (columns(labels)?, columns(features)?);
+        let grammar = Grammar { labels: true, entry: "feature", label_cols: Some(label_cols), entry_cols: Some(entry_cols) };
         let parsed = text::read_rows(source, Some(&header), &grammar, options.progress)?;
         check_rows(rows, &parsed)?;
-        let (labels, features) = parsed.into_matrices(grammar.label_cols, grammar.entry_cols);
+        let (labels, features) = parsed.into_matrices(label_cols, entry_cols);
         // Zero features is how labels alone are kept in this format.
         let features = (features.cols() > 0).then_some(Features::Sparse(features));
         Ok(Content::Data(Dataset::new(features, labels)?))

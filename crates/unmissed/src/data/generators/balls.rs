@@ -11,13 +11,9 @@
 //! and with the defaults a row has `100 (0.8^7 - 0.1^7) / (7 * 0.7) = 4.28` labels on average.
 //!
 //! ```
-//! use unmissed::data::generators::{GENERATORS, Settings};
-//! let balls = unmissed::spec::find(GENERATORS, "generator", "balls")?;
-//! let mut settings = Settings::of(balls);
-//! for (name, value) in [("labels", "1"), ("dim", "2"), ("radius", "0.5"), ("train-rows", "10000"), ("test-rows", "1")] {
-//!     settings.set(name, value)?;
-//! }
-//! let data = balls.generate(&settings, 1)?;
+//! use unmissed::data::generators::generate;
+//! let disc = [("labels", "1"), ("dim", "2"), ("radius", "0.5"), ("train-rows", "10000"), ("test-rows", "1")];
+//! let data = generate("balls", &disc, 1)?;
 //! // A disc of half the radius has a quarter of the area.
 //! assert_eq!(data.tables[0].rows[0], [0.5, 0.25]);
 //! let inside = data.parts[0].1.labels().nnz() as f64;
@@ -33,7 +29,7 @@
 //! for tuning, 30 000 for testing). Its text leaves dimension and radii open; six dimensions and radii from 0.1 to 0.8 bring
 //! its number of labels a row out. The construction goes back to Mldatagen (2014).
 
-use super::{Generated, Generator, Parameter, Settings, Table, row_number};
+use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
 use crate::data::{Dataset, Dense, Features, Labels};
 use crate::error::Result;
 use crate::rng::{Purpose, row_key, stream, uniform};
@@ -44,6 +40,8 @@ use rayon::prelude::*;
 
 /// See the module's page.
 pub(super) struct Balls;
+
+impl crate::sealed::Sealed for Balls {}
 
 impl Named for Balls {
     fn name(&self) -> &'static str {
@@ -60,22 +58,22 @@ struct Ball {
 }
 
 impl Generator for Balls {
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [GeneratorParameter] {
         &[
-            Parameter { name: "labels", default: "100", help: "number of labels" },
-            Parameter { name: "dim", default: "6", help: "number of features" },
-            Parameter { name: "radius", default: "0.1,0.8", help: "smallest and largest radius of a label's ball" },
-            Parameter { name: "train-rows", default: "70000", help: "rows of the training part" },
-            Parameter { name: "test-rows", default: "30000", help: "rows of the test part" },
+            GeneratorParameter { name: "labels", default: "100", help: "number of labels" },
+            GeneratorParameter { name: "dim", default: "6", help: "number of features" },
+            GeneratorParameter { name: "radius", default: "0.1,0.8", help: "smallest and largest radius of a label's ball" },
+            GeneratorParameter { name: "train-rows", default: "70000", help: "rows of the training part" },
+            GeneratorParameter { name: "test-rows", default: "30000", help: "rows of the test part" },
         ]
     }
 
-    fn generate(&self, settings: &Settings, seed: u64) -> Result<Generated> {
+    fn generate(&self, settings: &GeneratorSettings, seed: u64) -> Result<Generated> {
         let labels = settings.whole("labels", 1)?;
         let dim = settings.whole("dim", 1)?;
         let (low, high) = settings.range("radius", "'low,high' within 0 and 1", |radius| (0.0..=1.0).contains(&radius))?;
         let rows = [settings.whole("train-rows", 1)?, settings.whole("test-rows", 1)?];
-        crate::data::check_dense(labels as u64)?;
+        crate::data::check_label_limit(labels as u64)?;
         settings.check_size(rows[0].max(rows[1]).max(labels), dim)?;
         let slices = shuffled(labels, seed);
         let balls: Vec<Ball> = (0..labels)
@@ -86,10 +84,11 @@ impl Generator for Balls {
                 Ball { centre: point_in_ball(&mut rng, dim, 1.0 - radius), radius }
             })
             .collect();
-        let prior = |radius: f64| radius.powi(dim as i32);
+        let power = i32::try_from(dim).map_err(|_| settings.wrong("dim", &format!("at most {}", i32::MAX), &dim.to_string()))?;
+        let prior = |radius: f64| radius.powi(power);
         Ok(Generated {
             parts: vec![("train", points(&balls, dim, rows[0], 0, seed)?), ("test", points(&balls, dim, rows[1], 1, seed)?)],
-            tables: vec![Table {
+            tables: vec![LabelTable {
                 stem: "labels",
                 columns: &["radius", "prior"],
                 rows: balls.iter().map(|ball| vec![ball.radius, prior(ball.radius)]).collect(),
@@ -129,7 +128,7 @@ fn points(balls: &[Ball], dim: usize, rows: usize, part: u64, seed: u64) -> Resu
                 let square: f64 = point.iter().zip(&ball.centre).map(|(x, c)| (f64::from(*x) - c).powi(2)).sum();
                 square <= ball.radius * ball.radius
             };
-            let labels = balls.iter().enumerate().filter(|(_, ball)| inside(ball)).map(|(label, _)| label as u32).collect();
+            let labels = (0u32..).zip(balls).filter(|(_, ball)| inside(ball)).map(|(label, _)| label).collect();
             (point, labels)
         })
         .unzip();
@@ -176,7 +175,7 @@ mod tests {
     fn threads_do_not_matter_and_parts_do_not_touch_each_other() {
         let sizes = |train| settings(&Balls, &[("train-rows", train), ("test-rows", "500"), ("labels", "20")]);
         same_on_any_number_of_threads(&Balls, &sizes("3000"));
-        let test = |train| Balls.generate(&sizes(train), 3).unwrap().part("test").cloned();
+        let test = |train| Balls.generate(&sizes(train), 3).unwrap().part("test").unwrap().clone();
         assert_eq!(test("3000"), test("10"));
     }
 

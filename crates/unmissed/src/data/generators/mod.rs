@@ -1,19 +1,20 @@
 //! Generators: data whose truth is known, one file each.
 //!
-//! A generator is an entry of [`GENERATORS`]. It lists its [`Parameter`]s, from which the command line makes its flags;
-//! [`Settings`] holds the values that were asked for, checked by name when they are set and by type when they are read.
+//! A generator is an entry of [`GENERATORS`]. It lists its [`GeneratorParameter`]s, from which the command line makes its flags;
+//! [`GeneratorSettings`] holds the values that were asked for, checked by name when they are set and by type when they are read.
 //! What comes out is a [`Generated`]: data sets and tables, each under the stem of the file that it belongs into. Adding a
 //! generator is one new file and one line in the list.
 //!
 //! Every row and every label has a random stream of its own, so the data depend on the seed and the settings only, never on
 //! the number of threads.
 
-mod balls;
-mod ratings;
-mod survey;
+pub mod balls;
+pub mod ratings;
+pub mod survey;
 
 use super::Dataset;
 use crate::error::{Error, Result};
+use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 use std::fmt::Write;
 use std::str::FromStr;
@@ -21,17 +22,33 @@ use std::str::FromStr;
 /// All generators.
 pub static GENERATORS: &[&dyn Generator] = &[&balls::Balls, &survey::Survey, &ratings::Ratings];
 
-/// A way to make data.
-pub trait Generator: Named + Sync {
+/// A way to make data. Only this crate implements it.
+pub trait Generator: Named + Sealed + Sync {
     /// What can be chosen, with defaults.
-    fn parameters(&self) -> &'static [Parameter];
+    fn parameters(&self) -> &'static [GeneratorParameter];
     /// Makes the data.
-    fn generate(&self, settings: &Settings, seed: u64) -> Result<Generated>;
+    fn generate(&self, settings: &GeneratorSettings, seed: u64) -> Result<Generated>;
+}
+
+/// Makes data by the name of a generator, with some of its parameters changed.
+///
+/// ```
+/// use unmissed::data::generators::generate;
+/// let data = generate("balls", &[("labels", "20"), ("train-rows", "300")], 1)?;
+/// assert_eq!((data.part("train")?.rows(), data.part("train")?.labels().cols()), (300, 20));
+/// assert!(data.part("trian").unwrap_err().to_string().ends_with("did you mean 'train'?"));
+/// # Ok::<(), unmissed::Error>(())
+/// ```
+pub fn generate<S: AsRef<str>>(generator: &str, changes: &[(&str, S)], seed: u64) -> Result<Generated> {
+    let generator = spec::find(GENERATORS, "generator", generator)?;
+    let mut settings = GeneratorSettings::of(generator);
+    changes.iter().try_for_each(|(name, value)| settings.set(name, value.as_ref()))?;
+    generator.generate(&settings, seed)
 }
 
 /// Something about a generator that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
+pub struct GeneratorParameter {
     /// The name, in lower case with hyphens, as the command line takes it.
     pub name: &'static str,
     /// The value unless another is set, as it would be typed.
@@ -43,8 +60,8 @@ pub struct Parameter {
 /// Values for the parameters of one generator.
 ///
 /// ```
-/// use unmissed::data::generators::{GENERATORS, Settings};
-/// let mut settings = Settings::of(GENERATORS[0]);
+/// use unmissed::data::generators::{GENERATORS, GeneratorSettings};
+/// let mut settings = GeneratorSettings::of(GENERATORS[0]);
 /// assert_eq!(settings.whole("labels", 1)?, 100);
 /// settings.set("labels", "20")?;
 /// assert_eq!(settings.whole("labels", 1)?, 20);
@@ -53,16 +70,16 @@ pub struct Parameter {
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct GeneratorSettings {
     generator: &'static str,
     values: Vec<(&'static str, String)>,
 }
 
-impl Settings {
+impl GeneratorSettings {
     /// The defaults of a generator.
-    pub fn of(generator: &dyn Generator) -> Settings {
+    pub fn of(generator: &dyn Generator) -> GeneratorSettings {
         let values = generator.parameters().iter().map(|parameter| (parameter.name, parameter.default.to_owned())).collect();
-        Settings { generator: generator.name(), values }
+        GeneratorSettings { generator: generator.name(), values }
     }
 
     /// Sets a parameter; its value is checked when it is used.
@@ -144,26 +161,32 @@ pub struct Generated {
     /// Data sets, each with the stem of its file: `train`, `test`, ...
     pub parts: Vec<(&'static str, Dataset<'static>)>,
     /// Tables, to be written as csv.
-    pub tables: Vec<Table>,
+    pub tables: Vec<LabelTable>,
     /// What a user should know about these data, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Generated {
     /// The data set for the file with this stem.
-    pub fn part(&self, stem: &str) -> Option<&Dataset<'static>> {
-        self.parts.iter().find(|(name, _)| *name == stem).map(|(_, data)| data)
+    pub fn part(&self, stem: &str) -> Result<&Dataset<'static>> {
+        let found = self.parts.iter().find(|(name, _)| *name == stem).map(|(_, data)| data);
+        found.ok_or_else(|| Self::lacks("data set", stem, self.parts.iter().map(|(name, _)| *name)))
     }
 
     /// The table for the file with this stem.
-    pub fn table(&self, stem: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.stem == stem)
+    pub fn table(&self, stem: &str) -> Result<&LabelTable> {
+        let found = self.tables.iter().find(|table| table.stem == stem);
+        found.ok_or_else(|| Self::lacks("table", stem, self.tables.iter().map(|table| table.stem)))
+    }
+
+    fn lacks(what: &str, stem: &str, there: impl Iterator<Item = &'static str>) -> Error {
+        spec::unknown(&format!("{what} of generated data"), stem, &there.collect::<Vec<_>>())
     }
 }
 
 /// Something known about each label of generated data.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct LabelTable {
     /// The stem of its file.
     pub stem: &'static str,
     /// Names of the numeric columns after `label`.
@@ -172,12 +195,12 @@ pub struct Table {
     pub rows: Vec<Vec<f64>>,
 }
 
-impl Table {
+impl LabelTable {
     /// The table as csv with a header. Numbers have the digits that bring them back exactly.
     ///
     /// ```
-    /// use unmissed::data::generators::Table;
-    /// let table = Table { stem: "t", columns: &["propensity"], rows: vec![vec![0.5], vec![1.0]] };
+    /// use unmissed::data::generators::LabelTable;
+    /// let table = LabelTable { stem: "t", columns: &["propensity"], rows: vec![vec![0.5], vec![1.0]] };
     /// assert_eq!(table.to_csv(), "label,propensity\n0,0.5\n1,1\n");
     /// ```
     pub fn to_csv(&self) -> String {
@@ -204,15 +227,15 @@ fn row_number(part: u64, row: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// Settings of a generator with these changes.
-    pub(super) fn settings(generator: &dyn Generator, changes: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::of(generator);
+    /// GeneratorSettings of a generator with these changes.
+    pub(super) fn settings(generator: &dyn Generator, changes: &[(&str, &str)]) -> GeneratorSettings {
+        let mut settings = GeneratorSettings::of(generator);
         changes.iter().for_each(|(name, value)| settings.set(name, *value).unwrap());
         settings
     }
 
     /// The same result on one thread as on four, and another for another seed.
-    pub(super) fn same_on_any_number_of_threads(generator: &dyn Generator, settings: &Settings) {
+    pub(super) fn same_on_any_number_of_threads(generator: &dyn Generator, settings: &GeneratorSettings) {
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| generator.generate(settings, 3).unwrap())
@@ -242,7 +265,7 @@ mod tests {
         let points = balls::Balls.generate(&settings(&balls::Balls, &[("train-rows", "100"), ("test-rows", "1")]), 42).unwrap();
         let small = [("users", "50"), ("test-users", "1"), ("controlled-users", "1"), ("items", "100")];
         let users = survey::Survey.generate(&settings(&survey::Survey, &small), 42).unwrap();
-        let entries = |data: &Generated, stem| data.part(stem).map(|part| part.labels().nnz());
+        let entries = |data: &Generated, stem| data.part(stem).ok().map(|part| part.labels().nnz());
         let found = [entries(&points, "train"), entries(&users, "train_clean"), entries(&users, "train")];
         assert_eq!((points.tables[0].rows[0][0], found), (0.2437855865640357, [Some(462), Some(282), Some(150)]));
     }

@@ -17,15 +17,10 @@
 //! The table of propensities has the mean of r_ij / 2 over pairs that are relevant: what a per-label estimate can know at best.
 //!
 //! ```
-//! use unmissed::data::generators::{GENERATORS, Settings};
-//! let ratings = unmissed::spec::find(GENERATORS, "generator", "ratings")?;
-//! let mut settings = Settings::of(ratings);
-//! for (name, value) in [("users", "400"), ("test-users", "10"), ("controlled-users", "50"), ("items", "300")] {
-//!     settings.set(name, value)?;
-//! }
-//! let data = ratings.generate(&settings, 1)?;
-//! let observed = data.part("train").map(|part| part.labels().nnz() as f64 / 400.0);
-//! assert!(observed.is_some_and(|labels| (labels - 4.0).abs() < 0.5));
+//! let changes = [("users", "400"), ("test-users", "10"), ("controlled-users", "50"), ("items", "300")];
+//! let data = unmissed::data::generators::generate("ratings", &changes, 1)?;
+//! let observed = data.part("train")?.labels().nnz() as f64 / 400.0;
+//! assert!((observed - 4.0).abs() < 0.5);
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 //!
@@ -39,8 +34,9 @@
 //! data*, RecSys 2009.
 
 use super::survey::world::{bias, draw, normal_mean, priors, zero};
-use super::{Generated, Generator, Parameter, Settings, Table, row_number};
-use crate::data::{Csr, Dataset, Features, Labels, check_dense};
+use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
+use crate::data::csr::checked_cols;
+use crate::data::{Csr, Dataset, Features, Labels, check_label_limit};
 use crate::error::Result;
 use crate::rng::{Purpose, row_key, stream, uniform_at};
 use crate::sigmoid::sigmoid;
@@ -58,6 +54,8 @@ const MOST: f64 = 100.0;
 /// See the module's page.
 pub(super) struct Ratings;
 
+impl crate::sealed::Sealed for Ratings {}
+
 impl Named for Ratings {
     fn name(&self) -> &'static str {
         "ratings"
@@ -68,33 +66,34 @@ impl Named for Ratings {
 }
 
 impl Generator for Ratings {
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [GeneratorParameter] {
         &[
-            Parameter { name: "users", default: "10000", help: "users of the training part" },
-            Parameter { name: "test-users", default: "3000", help: "users of the test part" },
-            Parameter { name: "controlled-users", default: "5400", help: "users who are shown items at random" },
-            Parameter { name: "items", default: "1000", help: "number of items (features and labels)" },
-            Parameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
-            Parameter { name: "dim", default: "8", help: "dimensions of taste" },
-            Parameter { name: "relevant", default: "0.085", help: "share of the items that are relevant to a user, on average" },
-            Parameter { name: "rated", default: "8", help: "relevant items that a user rates, on average; half of them become labels" },
-            Parameter { name: "tail", default: "0.6", help: "how fast relevance falls with an item's rank" },
-            Parameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
-            Parameter { name: "taste", default: "0.5", help: "how much more often users rate what they like more" },
-            Parameter { name: "gamma", default: "0.5", help: "how much more often popular items are rated" },
-            Parameter { name: "scatter", default: "0.5", help: "standard deviation of items around that, on the scale of log odds" },
+            GeneratorParameter { name: "users", default: "10000", help: "users of the training part" },
+            GeneratorParameter { name: "test-users", default: "3000", help: "users of the test part" },
+            GeneratorParameter { name: "controlled-users", default: "5400", help: "users who are shown items at random" },
+            GeneratorParameter { name: "items", default: "1000", help: "number of items (features and labels)" },
+            GeneratorParameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
+            GeneratorParameter { name: "dim", default: "8", help: "dimensions of taste" },
+            GeneratorParameter { name: "relevant", default: "0.085", help: "share of the items that are relevant to a user, on average" },
+            GeneratorParameter { name: "rated", default: "8", help: "relevant items that a user rates, on average; half of them become labels" },
+            GeneratorParameter { name: "tail", default: "0.6", help: "how fast relevance falls with an item's rank" },
+            GeneratorParameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
+            GeneratorParameter { name: "taste", default: "0.5", help: "how much more often users rate what they like more" },
+            GeneratorParameter { name: "gamma", default: "0.5", help: "how much more often popular items are rated" },
+            GeneratorParameter { name: "scatter", default: "0.5", help: "standard deviation of items around that, on the scale of log odds" },
         ]
     }
 
-    fn generate(&self, settings: &Settings, seed: u64) -> Result<Generated> {
+    fn generate(&self, settings: &GeneratorSettings, seed: u64) -> Result<Generated> {
         let items = settings.whole("items", 1)?;
         for users in ["users", "test-users", "controlled-users"] {
             settings.check_size(settings.whole(users, 1)?, items)?;
         }
+        let items = checked_cols(items as u64)?;
         let shown_each = settings.whole("shown", 1)?;
-        if shown_each > items {
+        let Some(shown_each) = u32::try_from(shown_each).ok().filter(|shown| *shown <= items) else {
             return Err(settings.wrong("shown", &format!("at most the number of items, {items}"), &shown_each.to_string()));
-        }
+        };
         let world = World::new(settings, seed)?;
         let mut parts = Vec::new();
         for (observed, complete, users, part) in
@@ -106,18 +105,18 @@ impl Generator for Ratings {
         }
         let controlled = world.users(settings.whole("controlled-users", 1)?, CONTROLLED)?;
         let shown = (0..controlled.relevant.rows()).map(|row| draw(seed, row_number(CONTROLLED, row), shown_each, items));
-        let shown = Labels::from_ids(items as u64, shown)?;
+        let shown = Labels::from_ids(items.into(), shown)?;
         let seen = controlled
             .relevant
-            .filter_map(items as u64, |row, label, ()| shown.row_ids(row).binary_search(&label).ok().map(|_| label))?;
+            .filter_map(items.into(), |row, label, ()| shown.row_ids(row).binary_search(&label).ok().map(|_| label))?;
         parts.push(("controlled", Dataset::new(Some(controlled.features), seen)?));
         parts.push(("controlled_shown", Dataset::new(None, shown)?));
         let column = |get: fn(&Item) -> f64| world.items.iter().map(|item| vec![get(item)]).collect();
         Ok(Generated {
             parts,
             tables: vec![
-                Table { stem: "propensities", columns: &["propensity"], rows: column(|item| item.propensity) },
-                Table { stem: "labels", columns: &["prior"], rows: column(|item| item.prior) },
+                LabelTable { stem: "propensities", columns: &["propensity"], rows: column(|item| item.propensity) },
+                LabelTable { stem: "labels", columns: &["prior"], rows: column(|item| item.prior) },
             ],
             notes: vec![
                 format!("controlled users were shown {shown_each} of {items} items: --rate {shown_each}/{items}"),
@@ -154,10 +153,10 @@ struct Users {
 }
 
 impl World {
-    fn new(settings: &Settings, seed: u64) -> Result<World> {
+    fn new(settings: &GeneratorSettings, seed: u64) -> Result<World> {
         let up_to = |name| settings.number(name, &format!("a number from 0 to {MOST}"), |x| (0.0..=MOST).contains(&x));
         let (items, dim) = (settings.whole("items", 1)?, settings.whole("dim", 1)?);
-        check_dense(items as u64)?;
+        check_label_limit(items as u64)?;
         settings.check_size(items, dim)?;
         let share = settings.number("relevant", "a share above 0 and below 1", |share| share > 0.0 && share < 1.0)?;
         let (tail, strength, taste) = (up_to("tail")?, up_to("strength")?, up_to("taste")?);
@@ -241,7 +240,7 @@ mod tests {
     use super::*;
     use crate::data::LabelStats;
 
-    fn small() -> Settings {
+    fn small() -> GeneratorSettings {
         settings(&Ratings, &[("users", "6000"), ("test-users", "300"), ("controlled-users", "3000"), ("items", "200"), ("relevant", "0.2")])
     }
 

@@ -33,7 +33,7 @@ fn ids_are_in_the_order_of_numbers_or_of_letters() {
 fn zeros_are_ratings_in_a_list_and_none_in_a_matrix() {
     assert_eq!(lines("1,1,0\n").unwrap().ratings.nnz(), 1);
     let dense = Ratings::from_matrix(b"0 5 0\n1\t0 -0\n").unwrap();
-    assert_eq!(dense.ratings, Csr::new(3, vec![0, 1, 2], vec![1, 0], vec![5.0f32, 1.0]).unwrap());
+    assert_eq!(dense.ratings, Csr::from_arrays(3, vec![0, 1, 2], vec![1, 0], vec![5.0f32, 1.0]).unwrap());
     assert_eq!((&*dense.users, &*dense.items), (&["0", "1"].map(String::from)[..], &["0", "1", "2"].map(String::from)[..]));
 }
 

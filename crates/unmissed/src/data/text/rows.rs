@@ -1,7 +1,7 @@
 //! The grammar of one row: `l1,l2 f:v f:v` (labels, then features) or `l:s l:s` (scores only).
 
 use super::number;
-use crate::data::csr::{RowFault, check_row};
+use crate::data::csr::check_row;
 use crate::error::{Error, shown};
 
 /// What the rows of a text look like and which ids they may hold.
@@ -11,10 +11,10 @@ pub(crate) struct Grammar {
     pub(crate) labels: bool,
     /// What the ids before the colon are called in messages.
     pub(crate) entry: &'static str,
-    /// Number of labels; `u32::MAX` when the text does not declare it.
-    pub(crate) label_cols: u32,
-    /// Number of features (or of labels with scores); `u32::MAX` when the text does not declare it.
-    pub(crate) entry_cols: u32,
+    /// Number of labels; `None` when it follows from the largest id.
+    pub(crate) label_cols: Option<u32>,
+    /// Number of features (or of labels with scores); `None` when it follows from the largest id.
+    pub(crate) entry_cols: Option<u32>,
 }
 
 /// Where the rows of one chunk of text go. The slices have room for everything that the chunk can hold.
@@ -35,7 +35,7 @@ pub(crate) struct Filled {
     pub(crate) labels: usize,
     pub(crate) labels_unsorted: bool,
     pub(crate) entries_unsorted: bool,
-    /// One more than the largest id.
+    /// One more than the largest id; 0 where the number of columns was declared and nobody asks.
     pub(crate) label_bound: u64,
     pub(crate) entry_bound: u64,
 }
@@ -60,17 +60,18 @@ pub(crate) fn parse_chunk(grammar: &Grammar, chunk: Chunk<'_>) -> Result<Filled,
         entry_lengths[row] = (entries - entries_before) as u64;
 
         let row_labels = &label_ids[labels_before..filled.labels];
-        let check = |ids: &[u32], name, cols, scratch: &mut Vec<u32>| {
-            check_row::<()>(ids, &[], cols, scratch).map_err(|fault: RowFault| fail(fault.into_error(name, cols)))
-        };
-        filled.labels_unsorted |= !check(row_labels, "label", grammar.label_cols, &mut scratch)?;
         let row_entries = &entry_ids[entries_before..entries];
-        filled.entries_unsorted |= !check(row_entries, grammar.entry, grammar.entry_cols, &mut scratch)?;
-        if grammar.label_cols == u32::MAX {
-            let bound = |ids: &[u32]| ids.iter().max().map_or(0, |id| u64::from(*id) + 1);
-            filled.label_bound = filled.label_bound.max(bound(row_labels));
-            filled.entry_bound = filled.entry_bound.max(bound(row_entries));
-        }
+        let mut check = |ids: &[u32], name, cols: Option<u32>, unsorted: &mut bool, bound: &mut u64| {
+            let most = cols.unwrap_or(u32::MAX);
+            let sorted = check_row::<()>(ids, &[], most, &mut scratch).map_err(|fault| fail(fault.into_error(name, most)))?;
+            *unsorted |= !sorted;
+            if cols.is_none() {
+                *bound = ids.iter().max().map_or(*bound, |id| (u64::from(*id) + 1).max(*bound));
+            }
+            Ok::<(), Error>(())
+        };
+        check(row_labels, "label", grammar.label_cols, &mut filled.labels_unsorted, &mut filled.label_bound)?;
+        check(row_entries, grammar.entry, grammar.entry_cols, &mut filled.entries_unsorted, &mut filled.entry_bound)?;
     }
     Ok(filled)
 }

@@ -39,7 +39,7 @@ impl Measured {
 
 /// The normal quantile that leaves `1 - level` outside on both sides together.
 pub fn z(level: f64) -> f64 {
-    std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(level)
+    crate::propensity::quantiles::normal_half_width(level)
 }
 
 /// The probability that a standard normal is farther from 0 than `z`.

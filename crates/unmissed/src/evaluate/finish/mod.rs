@@ -221,6 +221,7 @@ impl<'a> Finish<'a> {
                 };
                 Measured::new(x / h * share, variance.map(|v| v * share * share))
             }
+            Estimator::Ratio | Estimator::DoublyRobust => Measured::default(),
             Estimator::Observed | Estimator::Unbiased | Estimator::Clipped => {
                 let value = if matches!(term.kind, Kind::Product) { 1.0 - x / n } else { x / n };
                 let known = match self.settings.interval {

@@ -182,6 +182,7 @@ impl Evaluation<'_> {
         let controlled = self.rate.is_some();
         match estimator {
             Estimator::Observed => Ok(()),
+            Estimator::Unbiased if !controlled && self.propensities.is_empty() && !self.row_models.is_empty() => Ok(()),
             Estimator::Unbiased if !controlled && self.propensities.is_empty() => {
                 Err(cannot("no propensities").hint("give a propensity model, such as jpv, and the training labels"))
             }
@@ -212,6 +213,16 @@ impl Evaluation<'_> {
                 Err(cannot("no shown pairs").hint("it needs to know which pairs were shown, relevant or not"))
             }
             Estimator::Hajek => Ok(()),
+            Estimator::Ratio if self.row_models.iter().all(|(_, model)| model.hits().is_none()) => {
+                Err(cannot("no hits of rows with both snapshots")
+                    .hint("it needs row-dependent propensities that were fitted to a later snapshot, with predictions"))
+            }
+            Estimator::Ratio => Ok(()),
+            Estimator::DoublyRobust if self.later.is_none() && (self.shown.is_none() || !controlled) => {
+                Err(cannot("no pairs of known status")
+                    .hint("it needs the shown pairs of a controlled set with its rate, or later labels of some of the test rows"))
+            }
+            Estimator::DoublyRobust => Ok(()),
         }
     }
 

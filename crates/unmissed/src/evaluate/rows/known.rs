@@ -25,45 +25,48 @@ pub(in crate::evaluate) struct LaterRows<'a> {
 pub(in crate::evaluate) fn known_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<String>)> {
     let (mut rows, mut notes) = (Vec::new(), Vec::new());
     let metric = evaluation.metrics.as_ref().is_none_or(|specs| specs.iter().any(|spec| spec.name() == METRIC));
-    let estimator = evaluation.estimators.as_ref().is_none_or(|all| all.contains(&Estimator::Unbiased));
+    let estimator = evaluation.estimators.as_ref().is_none_or(|all| all.contains(&Estimator::DoublyRobust));
     if !metric || !estimator {
         return Ok((rows, notes));
     }
-    let mut add = |origin: &str, estimate: &dyn Fn(&Csr<'_, f32>, usize) -> Result<Robust>| -> Result<()> {
-        let mut assumption = "";
-        for k in &evaluation.ks {
-            for (model, scores) in &evaluation.models {
-                let found = estimate(scores, *k)?;
-                assumption = found.assumption;
-                rows.push(Row {
-                    metric: METRIC.into(),
-                    k: *k,
-                    estimator: Estimator::Unbiased,
-                    propensity: Some(origin.into()),
-                    group: "all".into(),
-                    model: model.clone(),
-                    value: Some(found.value),
-                    se: found.se,
-                    low: found.low,
-                    high: found.high,
-                    n: scores.rows() as u64,
-                    assumption: found.assumption.into(),
-                    bias: None,
-                });
+    let mut add =
+        |propensity: Option<String>, from: &str, estimate: &dyn Fn(&Csr<'_, f32>, usize) -> Result<Robust>| -> Result<()> {
+            let mut assumption = "";
+            for k in &evaluation.ks {
+                for (model, scores) in &evaluation.models {
+                    let found = estimate(scores, *k)?;
+                    assumption = found.assumption;
+                    rows.push(Row {
+                        metric: METRIC.into(),
+                        k: *k,
+                        estimator: Estimator::DoublyRobust,
+                        propensity: propensity.clone(),
+                        group: "all".into(),
+                        model: model.clone(),
+                        value: Some(found.value),
+                        se: found.se,
+                        low: found.low,
+                        high: found.high,
+                        n: scores.rows() as u64,
+                        assumption: found.assumption.into(),
+                        bias: None,
+                    });
+                }
             }
-        }
-        notes.push(format!("{origin}: {assumption}; guesses by rank, from other parts of the rows"));
-        Ok(())
-    };
-    if let (Some(shown), Some(rate)) = (evaluation.shown, evaluation.rate.as_ref().and_then(common)) {
-        add("doubly robust (shown pairs)", &|scores, k| {
+            notes.push(format!("doubly-robust ({from}): {assumption}; guesses by rank, from other parts of the rows"));
+            Ok(())
+        };
+    if let (Some(shown), Some(given)) = (evaluation.shown, &evaluation.rate)
+        && let Some(rate) = common(given)
+    {
+        add(Some(given.name()), "shown pairs", &|scores, k| {
             let mu = mu_by_rank(scores, shown, evaluation.truth, k, FOLDS, evaluation.seed)?;
             of_controlled(scores, shown, evaluation.truth, rate, mu, k, evaluation.level)
         })?;
     }
     if let Some(later) = &evaluation.later {
         let LaterRows { labels, has_later, rho } = later;
-        add("doubly robust (later labels)", &|scores, k| {
+        add(None, "later labels", &|scores, k| {
             let omega = omega_by_rank(scores, evaluation.truth, labels, has_later, k, FOLDS, evaluation.seed)?;
             of_later(scores, evaluation.truth, labels, has_later, rho, omega, k, evaluation.level)
         })?;

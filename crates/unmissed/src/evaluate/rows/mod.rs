@@ -14,8 +14,8 @@ use super::report::Row;
 use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::evaluate::finish::interval::{Measured, of_mean};
-use crate::metrics::{self, Estimator, Metric, Shape};
-use crate::propensity::rows::{Given, Level, Pair, Place, RowModel, score_unit};
+use crate::metrics::{self, Assumption, Estimator, Metric, Shape};
+use crate::propensity::rows::{CovariateLevel, GivenCovariate, Pair, Place, RowModel, score_unit};
 use crate::request::EMPTY_ROWS;
 use crate::request::IntervalKind;
 use cells::{Cell, Part, Sums};
@@ -23,12 +23,6 @@ use rayon::prelude::*;
 
 /// Rows that are summed together: fixed, so that sums do not depend on threads.
 const CHUNK: usize = 256;
-
-const OF_ROWS: &str = "propensities of the given covariates: unbiased if their model is right; intervals include its refits";
-const OF_PRODUCTS: &str =
-    "propensities of the given covariates, and labels of a row go missing independently given them; intervals include its refits";
-const OF_RATIO: &str =
-    "later over observed hits are the same on these rows as on those with both snapshots; no model of propensities";
 
 /// Rows for the row-dependent propensities of an evaluation, and notes.
 pub(in crate::evaluate) fn row_results(evaluation: &Evaluation<'_>) -> Result<(Vec<Row>, Vec<String>)> {
@@ -39,13 +33,13 @@ pub(in crate::evaluate) fn row_results(evaluation: &Evaluation<'_>) -> Result<(V
         for (name, scores) in predictions(evaluation, model, &mut notes)? {
             let sums = pass(evaluation, model, scores, &cells)?;
             for (at, cell) in cells.iter().enumerate() {
-                let row = |propensity: &str, assumption: &str, measured: Measured| {
+                let row = |estimator: Estimator, assumption: Assumption, measured: Measured| {
                     let (low, high) = measured.ends(evaluation.level);
                     Row {
                         metric: cell.metric.clone(),
                         k: cell.k,
-                        estimator: Estimator::Unbiased,
-                        propensity: Some(propensity.to_owned()),
+                        estimator,
+                        propensity: Some(origin.clone()),
                         group: cell.part.map_or("all", |part| part.name()).into(),
                         model: name.to_owned(),
                         value: measured.value,
@@ -53,14 +47,14 @@ pub(in crate::evaluate) fn row_results(evaluation: &Evaluation<'_>) -> Result<(V
                         low,
                         high,
                         n: evaluation.truth.rows() as u64,
-                        assumption: assumption.into(),
+                        assumption: assumption.sentence().into(),
                         bias: None,
                     }
                 };
-                let assumption = if cell.product { OF_PRODUCTS } else { OF_ROWS };
-                rows.push(row(origin, assumption, weighted(evaluation, model, cell, &sums, at)));
+                let assumption = if cell.product { Assumption::RowDependentIndependent } else { Assumption::RowDependent };
+                rows.push(row(Estimator::Unbiased, assumption, weighted(evaluation, model, cell, &sums, at)));
                 if let Some(measured) = by_ratio(evaluation, model, cell, &sums, at) {
-                    rows.push(row(&format!("ratio of {origin}"), OF_RATIO, measured));
+                    rows.push(row(Estimator::Ratio, Assumption::SameRatio, measured));
                 }
             }
         }
@@ -200,13 +194,13 @@ fn pass(evaluation: &Evaluation<'_>, model: &RowModel, scores: &Csr<'_, f32>, ce
 }
 
 /// The given covariates of rows and pairs that the model needs, in its order.
-fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e Given<'e>>> {
-    let needed = model.given().iter().filter(|given| given.level != Level::Label);
+fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e GivenCovariate<'e>>> {
+    let needed = model.given().iter().filter(|given| given.level != CovariateLevel::Label);
     let find = |given: &crate::propensity::rows::GivenName| {
         let found = evaluation.row_covariates.iter().find(|(name, values)| *name == given.name && values.level() == given.level);
         found.map(|(_, values)| values).ok_or_else(|| {
             let (what, hint) = match given.level {
-                Level::Row => ("row", "pass --row-covariates with a column of this name"),
+                CovariateLevel::Row => ("row", "pass --row-covariates with a column of this name"),
                 _ => ("pair", "pass --pair-covariate NAME=FILE with this name"),
             };
             Error::value(format!("the row model needs the covariate '{}' of the test rows", given.name))
@@ -217,7 +211,7 @@ fn given<'e>(evaluation: &'e Evaluation<'_>, model: &RowModel) -> Result<Vec<&'e
     needed.map(find).collect()
 }
 
-fn values_of(given: &[&Given<'_>], row: usize, label: u32, out: &mut Vec<f64>) {
+fn values_of(given: &[&GivenCovariate<'_>], row: usize, label: u32, out: &mut Vec<f64>) {
     out.clear();
     out.extend(given.iter().map(|given| given.value(row, label)));
 }

@@ -19,6 +19,7 @@ use crate::error::{Error, Result, digits};
 use crate::evaluate::builder::same;
 use crate::evaluate::finish::interval::{Measured, of_mean};
 use crate::evaluate::pass::select::{NONE, top_k};
+use crate::metrics::Assumption;
 use crate::rng::{Purpose, below, stream};
 use serde::Serialize;
 
@@ -71,7 +72,7 @@ pub fn of_controlled(
         let y = f64::from(u8::from(relevant.row_ids(row).contains(&label)));
         if is_shown { guess + (y - guess) / rate } else { guess }
     };
-    let assumption = "pairs shown at the given rate; guesses fitted to other rows: unbiased for any guesses";
+    let assumption = Assumption::ShownPairs.sentence();
     estimate(scores, k, level, term, assumption)
 }
 
@@ -107,8 +108,7 @@ pub fn of_later(
         let y = f64::from(u8::from(later.row_ids(row).contains(&label)));
         m + (y - m) / rho[row]
     };
-    let assumption = "which rows have later labels does not depend on what is missing; later labels are the truth; right if either the \
-                      probabilities of missed labels or those of having later labels are right";
+    let assumption = Assumption::LaterRows.sentence();
     estimate(scores, k, level, term, assumption)
 }
 

@@ -1,11 +1,11 @@
 //! The propensities that are compared: assumed, fitted to controlled rows, direct, shrunken, true.
 
 use super::source::Source;
-use crate::data::LabelStats;
+use crate::data::{LabelStats, Rate};
 use crate::error::Result;
-use crate::propensity::estimators::direct::{Direct, Rates, direct};
+use crate::propensity::estimators::direct::{Direct, direct};
 use crate::propensity::estimators::shrunken::shrunken;
-use crate::propensity::fit::{Options, fit};
+use crate::propensity::fit::{FitOptions, fit};
 use crate::propensity::{Propensities, models};
 
 /// Level of intervals, which are not used here.
@@ -20,7 +20,7 @@ pub(super) type Estimate = (&'static str, Option<Propensities>);
 /// What controlled rows say, label by label.
 pub(super) fn directly(source: &Source, rows: &[usize]) -> Result<Direct> {
     let (train, half) = (LabelStats::of(source.train.labels()), source.controlled.select_rows(rows));
-    direct(&train, &LabelStats::of(half.labels()), &Rates::Common(source.share()), LEVEL)
+    direct(&train, &LabelStats::of(half.labels()), &Rate::Common(source.share()), LEVEL)
 }
 
 /// Those that need no controlled rows.
@@ -35,7 +35,7 @@ pub(super) fn assumed(source: &Source) -> Result<Vec<Estimate>> {
 pub(super) fn estimated(source: &Source, rows: &[usize], seed: u64) -> Result<Vec<Estimate>> {
     let stats = LabelStats::of(source.train.labels());
     let found = directly(source, rows)?;
-    let options = Options { seed, ..Options::default() };
+    let options = FitOptions { seed, ..FitOptions::default() };
     let mut all = Vec::new();
     for (name, family) in [("jpv, fitted", "jpv"), ("power, fitted", "power"), ("richards, fitted", "richards")] {
         let fitted = fit(&models::family(family)?, &found.evidence(), &options)?;

@@ -43,6 +43,8 @@ const PAPER: &[(&str, [f64; 3], Option<f64>)] = &[
 const ORDER: [&str; 9] =
     [VANILLA, "jpv", "jpv, fitted", "power, fitted", "richards, fitted", "direct", "shrunken", "joint", "true"];
 
+impl crate::sealed::Sealed for Controlled {}
+
 impl Named for Controlled {
     fn name(&self) -> &'static str {
         "controlled"

@@ -9,7 +9,7 @@ use crate::experiments::ask::{Seen, log_error, precision};
 use crate::experiments::linear::{Method, joint_plugin, marked, top};
 use crate::predict::Model;
 use crate::propensity::Propensities;
-use crate::propensity::fit::{Evidence, mse_of};
+use crate::propensity::fit::{CurveEvidence, mse_of};
 use crate::ranks::rank_correlation;
 use crate::train::Tuning;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ fn halves(context: &Context<'_>, source: &Source, repetition: u64) -> Result<(Ve
 /// What lines are made with.
 struct Judged<'a> {
     source: &'a Source,
-    evidence: Evidence,
+    evidence: CurveEvidence,
 }
 
 impl Judged<'_> {

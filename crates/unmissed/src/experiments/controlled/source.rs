@@ -1,12 +1,14 @@
-//! Where surveys come from: generated, coat, or the user's Yahoo R3. Users choose what to rate, and some are shown items at random.
+//! Where surveys come from: coat, or the user's Yahoo R3. Users choose what to rate, and some are shown items at random.
 
+use crate::data::csr::checked_cols;
 use crate::data::formats::{Content, ReadOptions, read};
+use crate::data::generators::generate;
 use crate::data::survey::{SurveyOptions, TrainUsers, survey};
 use crate::data::{Csr, Dataset, Ratings};
 use crate::error::{Error, Result};
 use crate::evaluate::Rate;
-use crate::experiments::biased::{generated, part, true_propensities};
-use crate::experiments::{Context, Given, YahooR3};
+use crate::experiments::biased::true_propensities;
+use crate::experiments::{Context, DataFolder, YahooR3};
 use crate::propensity::Propensities;
 use std::path::Path;
 
@@ -62,17 +64,17 @@ pub(super) fn artificial(context: &Context<'_>, seed: u64) -> Result<Source> {
     let sizes = context.size.pick([1000, 600, 1000, 60, 8], [4000, 1500, 2500, 200, 10], [10_000, 3000, 5000, 1000, 10]);
     let names = ["users", "test-users", "controlled-users", "items", "shown"];
     let changes: Vec<(&str, String)> = names.into_iter().zip(sizes.map(|size: u32| size.to_string())).collect();
-    let data = generated("survey", &changes, seed)?;
+    let data = generate("survey", &changes, seed)?;
     Ok(Source {
         name: "survey".into(),
-        train: part(&data, "train")?.clone(),
-        controlled: part(&data, "controlled")?.clone(),
+        train: data.part("train")?.clone(),
+        controlled: data.part("controlled")?.clone(),
         shown: (sizes[4], sizes[3]),
-        truth: Some(Truth { test: part(&data, "test_clean")?.clone(), propensities: true_propensities(&data)? }),
+        truth: Some(Truth { test: data.part("test_clean")?.clone(), propensities: true_propensities(&data)? }),
     })
 }
 
-fn coat(context: &Context<'_>, given: &Given, train: &Path, test: &Path) -> Result<Source> {
+fn coat(context: &Context<'_>, given: &DataFolder, train: &Path, test: &Path) -> Result<Source> {
     let options = ReadOptions { format: Some("matrix".parse()?), ..ReadOptions::default() };
     let scores = |path: &Path| -> Result<Csr<'static, f32>> {
         match read(path, &options)? {
@@ -94,6 +96,7 @@ fn yahoo(context: &Context<'_>, files: &YahooR3) -> Result<Source> {
 
 fn made(name: &str, chosen: &Csr<'_, f32>, random: &Csr<'_, f32>, seed: u64, train: TrainUsers) -> Result<Source> {
     let made = survey(chosen, random, &SurveyOptions { positive: POSITIVE, seed, train })?;
-    let shown = (made.rate.shown.round() as u32, made.rate.items as u32);
+    // At most the number of items, so nothing is cut off.
+    let shown = (made.rate.shown.round() as u32, checked_cols(made.rate.items)?);
     Ok(Source { name: name.to_owned(), train: made.train, controlled: made.controlled, shown, truth: None })
 }

@@ -25,6 +25,8 @@ use claims::claims;
 /// See the module's page.
 pub(super) struct Mismatch;
 
+impl crate::sealed::Sealed for Mismatch {}
+
 impl Named for Mismatch {
     fn name(&self) -> &'static str {
         "mismatch"

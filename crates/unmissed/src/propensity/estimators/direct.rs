@@ -14,10 +14,10 @@
 //!
 //! ```
 //! use unmissed::data::LabelStats;
-//! use unmissed::propensity::estimators::direct::{direct, Rates};
+//! use unmissed::propensity::estimators::direct::direct;
 //! let train = LabelStats::from_counts(100, &[20, 10, 0])?;
 //! let controlled = LabelStats::from_counts(50, &[2, 0, 1])?;
-//! let estimate = direct(&train, &controlled, &"1/10".parse::<Rates>()?, 0.95)?;
+//! let estimate = direct(&train, &controlled, &"1/10".parse()?, 0.95)?;
 //! assert_eq!(estimate.inverse(0), Some(2.0)); // (2/50) / (0.1 * 20/100)
 //! assert_eq!(estimate.propensity(0), Some(0.5));
 //! assert_eq!((estimate.inverse(1), estimate.propensity(1)), (Some(0.0), None));
@@ -25,94 +25,68 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::entry;
-use crate::data::{LabelStats, Output};
+use super::evidence::same_labels;
+use super::{Estimate, EstimatorInput, EstimatorOption, LEVEL, PropensityEstimator, PropensityEstimatorSpec, PropensityEvidence};
+use crate::data::{LabelStats, Output, Rate};
 use crate::error::{Error, Result, digits};
 use crate::propensity::distinct::for_each_distinct;
-use crate::propensity::fit::Evidence;
+use crate::propensity::fit::CurveEvidence;
 use crate::propensity::quantiles::clopper_pearson;
 use crate::propensity::table_file::{self, Cells};
-use crate::propensity::{Interval, Sample, Source};
+use crate::propensity::{Bound, Interval, Sample, ValueSource};
+use crate::spec::Named;
 use serde::Serialize;
 use std::path::Path;
 
-entry!("direct", "from a bias-controlled sample, label by label; labels without a controlled positive stay empty", Exact);
+/// The entry in the list of estimators.
+pub(super) struct Entry;
 
-/// The rates at which (row, label) pairs were shown in a controlled set.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Rates {
-    /// The same for every label.
-    Common(f64),
-    /// One for each label.
-    PerLabel(Vec<f64>),
-}
+impl crate::sealed::Sealed for Entry {}
 
-impl Rates {
-    /// The rate of a label.
-    pub fn get(&self, label: usize) -> f64 {
-        match self {
-            Rates::Common(rate) => *rate,
-            Rates::PerLabel(rates) => rates[label],
-        }
+impl Named for Entry {
+    fn name(&self) -> &'static str {
+        "direct"
     }
-
-    /// Checks that all rates are in (0, 1] and that there are enough.
-    pub fn check(&self, labels: u64) -> Result<()> {
-        let rates = match self {
-            Rates::Common(rate) => std::slice::from_ref(rate),
-            Rates::PerLabel(rates) => rates,
-        };
-        if let Rates::PerLabel(rates) = self
-            && rates.len() as u64 != labels
-        {
-            return Err(Error::value("the number of rates is off").expected(labels.to_string()).found(rates.len().to_string()));
-        }
-        match rates.iter().find(|rate| !(**rate > 0.0 && **rate <= 1.0)) {
-            Some(rate) => Err(Error::value("the rate of a controlled set is out of range")
-                .expected("a number in (0, 1], or a fraction as in 16/300")
-                .found(digits(*rate))),
-            None => Ok(()),
-        }
+    fn summary(&self) -> &'static str {
+        "from a bias-controlled sample, label by label; labels without a controlled positive stay empty"
     }
 }
 
-impl Rates {
-    /// A common rate as users type it (`16/300`, `0.05`), or the name of a csv `label,rate` with a rate for each label.
-    pub fn read(text: &str, labels: u64) -> Result<Rates> {
-        if !Path::new(text).is_file() {
-            let looks_like_a_file = text.contains(|c: char| c.is_alphabetic()) && text.contains(['.', '/', '\\']);
-            return text.parse().map_err(|error: Error| match text.trim().parse::<f64>() {
-                Err(_) if looks_like_a_file => error.hint(format!("if '{text}' is meant as a file: it does not exist")),
-                _ => error,
-            });
-        }
-        let table = table_file::read_column(text, "rate", Some(labels))?;
-        Ok(Rates::PerLabel(table))
+impl PropensityEstimator for Entry {
+    fn bound(&self) -> Bound {
+        Bound::Exact
+    }
+    fn inputs(&self) -> &'static [EstimatorInput] {
+        &[EstimatorInput::Controlled]
+    }
+    fn options(&self) -> &'static [EstimatorOption] {
+        &[LEVEL]
+    }
+    fn estimate(&self, evidence: &PropensityEvidence<'_>, spec: &PropensityEstimatorSpec) -> Result<Estimate> {
+        let found = of_evidence(self.name(), evidence, spec)?;
+        let known: Vec<f64> = (0..found.len()).filter_map(|label| found.propensity(label)).collect();
+        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        let remark = format!(
+            "Mean propensity of the labels with an estimate: {mean:.4}. The others stay empty; 'shrunken' has a value for all."
+        );
+        let (clipped, alone, never) = (found.clipped(), found.without_controlled_positive(), found.never_observed());
+        Ok(Estimate::with_gaps(found)
+            .count("estimated", known.len() as u64)
+            .count("clipped", clipped as u64)
+            .count("without_controlled_positive", alone as u64)
+            .count("never_observed", never as u64)
+            .remark(remark))
     }
 }
 
-impl std::str::FromStr for Rates {
-    type Err = Error;
-
-    /// A common rate: a number or a fraction.
-    fn from_str(text: &str) -> Result<Rates> {
-        let rate = match text.split_once('/') {
-            Some((shown, of)) => shown.trim().parse::<f64>().ok().zip(of.trim().parse::<f64>().ok()).map(|(a, b)| a / b),
-            None => text.trim().parse().ok(),
-        };
-        let Some(rate) = rate else {
-            return Err(Error::value("not a rate")
-                .expected("a number in (0, 1], a fraction as in 16/300, or the name of a csv 'label,rate'")
-                .found(format!("'{text}'")));
-        };
-        let rates = Rates::Common(rate);
-        rates.check(1).map_err(|error| error.found(format!("'{text}'")))?;
-        Ok(rates)
-    }
+/// The direct estimate from the controlled set of some evidence.
+pub(super) fn of_evidence(name: &str, evidence: &PropensityEvidence<'_>, spec: &PropensityEstimatorSpec) -> Result<Direct> {
+    let controlled = evidence.controlled_of(name)?;
+    direct(evidence.stats(), &LabelStats::of(controlled.labels), controlled.rate, spec.level()?)
 }
 
 /// What a controlled set says about each label. Unlike [`Propensities`](crate::propensity::Propensities) it has holes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Direct {
     rows: f64,
     largest: f64,
@@ -121,31 +95,35 @@ pub struct Direct {
     counts: Vec<u64>,
     positives: Vec<u64>,
     exposures: Vec<f64>,
-    #[serde(skip)]
     intervals: Vec<Interval>,
 }
 
+/// What is known about one label.
+#[derive(Serialize)]
+pub(super) struct DirectRow {
+    label: usize,
+    observed: u64,
+    controlled: u64,
+    propensity: Option<f64>,
+    inverse: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
 /// Estimates from the counts of a training set and of a controlled set.
-pub fn direct(train: &LabelStats, controlled: &LabelStats, rates: &Rates, level: f64) -> Result<Direct> {
-    if train.labels() != controlled.labels() {
-        return Err(Error::value("training and controlled data have different numbers of labels")
-            .expected(train.labels().to_string())
-            .found(controlled.labels().to_string()));
-    }
-    if train.rows() == 0 || controlled.rows() == 0 {
-        return Err(Error::value("no rows").expected("at least one training and one controlled row"));
-    }
+pub fn direct(train: &LabelStats, controlled: &LabelStats, rate: &Rate, level: f64) -> Result<Direct> {
+    same_labels(train, controlled)?;
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::value("the level of the intervals is out of range").expected("between 0 and 1").found(digits(level)));
     }
-    rates.check(train.labels())?;
+    rate.check(train.labels())?;
     let (counts, positives) = (train.dense_counts()?, controlled.dense_counts()?);
     let share = controlled.rows() as f64 / train.rows() as f64;
-    let exposure = |label: usize| share * rates.get(label) * counts[label] as f64;
+    let exposure = |label: usize| share * rate.of(label) * counts[label] as f64;
     let pairs: Vec<(u64, u64)> = positives.iter().copied().zip(counts.iter().copied()).collect();
     let binomial = for_each_distinct(&pairs, |(v, count)| clopper_pearson(v, v + count, level));
     let interval = |(label, rho): (usize, &Interval)| {
-        let inverse = |rho: f64| rho / (1.0 - rho) / (share * rates.get(label));
+        let inverse = |rho: f64| rho / (1.0 - rho) / (share * rate.of(label));
         Interval { low: (1.0 / inverse(rho.high)).min(1.0), high: (1.0 / inverse(rho.low)).min(1.0) }
     };
     Ok(Direct {
@@ -232,14 +210,28 @@ impl Direct {
     }
 
     /// What curves are fitted to: labels without a controlled positive included, nothing clipped.
-    pub fn evidence(&self) -> Evidence {
+    pub fn evidence(&self) -> CurveEvidence {
         let labels = (0..self.len()).map(|label| (self.counts[label], self.positives[label], self.exposures[label]));
-        Evidence::from_controlled(self.sample(), labels)
+        CurveEvidence::from_controlled(self.sample(), labels)
     }
 
     /// The training data.
     pub fn sample(&self) -> Sample {
         Sample { rows: self.rows, largest: self.largest }
+    }
+
+    /// What is known about each label.
+    pub(super) fn rows(&self) -> Vec<DirectRow> {
+        let row = |label: usize| DirectRow {
+            label,
+            observed: self.count(label),
+            controlled: self.positives(label),
+            propensity: self.propensity(label),
+            inverse: self.inverse(label),
+            low: self.interval(label).map(|interval| interval.low),
+            high: self.interval(label).map(|interval| interval.high),
+        };
+        (0..self.len()).map(row).collect()
     }
 
     /// Writes the csv of propensities, with empty cells where there is no estimate.
@@ -253,7 +245,7 @@ impl Direct {
     pub fn write_to(&self, put: impl FnMut(&str) -> Result<()>) -> Result<()> {
         let cells = (0..self.len()).map(|label| {
             let clipped = self.inverse(label).is_some_and(|q| q < 1.0);
-            let source = self.propensity(label).map(|_| if clipped { Source::Clipped } else { Source::Estimated });
+            let source = self.propensity(label).map(|_| if clipped { ValueSource::Clipped } else { ValueSource::Estimated });
             Cells { propensity: self.propensity(label), interval: self.interval(label), source }
         });
         table_file::write_cells(cells, put)
@@ -268,7 +260,7 @@ mod tests {
     fn the_interval_holds_the_estimate_and_an_empty_cell_is_refused_on_reading() {
         let train = LabelStats::from_counts(100, &[20, 10, 5]).unwrap();
         let controlled = LabelStats::from_counts(50, &[6, 0, 9]).unwrap();
-        let estimate = direct(&train, &controlled, &Rates::Common(0.5), 0.95).unwrap();
+        let estimate = direct(&train, &controlled, &Rate::Common(0.5), 0.95).unwrap();
         let interval = estimate.interval(0).unwrap();
         let p = estimate.propensity(0).unwrap();
         assert!(interval.low < p && p <= interval.high, "{interval:?} {p}");
@@ -278,20 +270,5 @@ mod tests {
         estimate.write(&path).unwrap();
         let message = table_file::read(&path, Some(3)).unwrap_err().to_string();
         assert!(message.contains("direct.csv:3: label 1 has no propensity") && message.contains("shrunken"), "{message}");
-    }
-
-    #[test]
-    fn rates_are_read_and_checked() {
-        assert_eq!("16/300".parse::<Rates>().unwrap(), Rates::Common(16.0 / 300.0));
-        for text in ["0", "-1", "2", "300/16", "x", "1/0", ""] {
-            assert!(text.parse::<Rates>().is_err(), "{text}");
-        }
-        assert!(Rates::PerLabel(vec![0.1]).check(2).is_err());
-        let message = |text| Rates::read(text, 3).unwrap_err().to_string();
-        for text in ["nofile.csv", "./rates/none", "1/2/none.csv"] {
-            assert!(message(text).starts_with("not a rate") && message(text).contains("it does not exist"), "{}", message(text));
-        }
-        assert!(message("often").starts_with("not a rate") && !message("often").contains("exist"), "{}", message("often"));
-        assert!(message("1.5").contains("out of range"), "{}", message("1.5"));
     }
 }

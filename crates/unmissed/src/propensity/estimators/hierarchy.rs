@@ -17,27 +17,95 @@
 //!
 //! ```
 //! use unmissed::data::Labels;
-//! use unmissed::propensity::{dag::Dag, estimators::hierarchy::{hierarchy, Options, Variant}, Ratio, models};
+//! use unmissed::propensity::{dag::Dag, estimators::hierarchy::{hierarchy, HierarchyOptions, Variant}, Ratio, models};
 //! let labels = Labels::from_ids(2, [vec![0], vec![0, 1], vec![1], vec![1]])?;
 //! let dag = Dag::new(2, vec![(1, 0)])?;
 //! let ratio = Ratio::new(models::family("constant")?);
-//! let paper = Options { threshold: 0, ..Options::default() };
+//! let paper = HierarchyOptions { threshold: 0, ..HierarchyOptions::default() };
 //! assert_eq!(hierarchy(&labels, &dag, &paper, &ratio)?.propensities.get(0), 0.5);
-//! let conditional = Options { variant: Variant::Conditional, ..paper };
+//! let conditional = HierarchyOptions { variant: Variant::Conditional, ..paper };
 //! assert_eq!(hierarchy(&labels, &dag, &conditional, &ratio)?.propensities.get(0), 1.0 / 3.0);
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::entry;
+use super::{
+    CURVE, Estimate, EstimatorInput, EstimatorOption, LEVEL, OptionKind, PropensityEstimator, PropensityEstimatorSpec,
+    PropensityEvidence, SEED, SHRINK,
+};
 use crate::data::{LabelStats, Labels};
 use crate::error::{Error, Result};
 pub use crate::propensity::dag::Dag;
 use crate::propensity::fit::Fit;
 use crate::propensity::ratio::{Counts, Ratio, estimate};
+use crate::propensity::row_ids::check_row_ids;
 use crate::propensity::{Bound, Propensities, Sample};
+use crate::spec::Named;
 use serde::Serialize;
 
-entry!("hierarchy", "from ancestors that observed labels imply (an upper bound, if annotators give ancestors at all)", Upper);
+/// Only labels with more descendants than this are estimated.
+pub const THRESHOLD: EstimatorOption = EstimatorOption {
+    name: "threshold",
+    kind: OptionKind::Whole,
+    default: "4",
+    help: "Only labels with more descendants than this are estimated",
+};
+/// Which ratio to take.
+pub const CONDITIONAL: EstimatorOption = EstimatorOption {
+    name: "conditional",
+    kind: OptionKind::Switch("conditional"),
+    default: "false",
+    help: "Observed and implied, of implied: consistent where labels go missing independently",
+};
+
+/// The entry in the list of estimators.
+pub(super) struct Entry;
+
+impl crate::sealed::Sealed for Entry {}
+
+impl Named for Entry {
+    fn name(&self) -> &'static str {
+        "hierarchy"
+    }
+    fn summary(&self) -> &'static str {
+        "from ancestors that observed labels imply (an upper bound, if annotators give ancestors at all)"
+    }
+}
+
+impl PropensityEstimator for Entry {
+    fn bound(&self) -> Bound {
+        Bound::Upper
+    }
+    fn inputs(&self) -> &'static [EstimatorInput] {
+        &[EstimatorInput::Hierarchy]
+    }
+    fn options(&self) -> &'static [EstimatorOption] {
+        &[THRESHOLD, CONDITIONAL, SHRINK, CURVE, LEVEL, SEED]
+    }
+    fn estimate(&self, evidence: &PropensityEvidence<'_>, spec: &PropensityEstimatorSpec) -> Result<Estimate> {
+        let options = HierarchyOptions {
+            threshold: spec.whole(&THRESHOLD)?,
+            variant: if spec.is_on(&CONDITIONAL)? { Variant::Conditional } else { Variant::Union },
+        };
+        let dag = evidence.hierarchy_of(self.name())?;
+        let found = hierarchy(evidence.train(), dag, &options, &spec.ratio()?)?;
+        let remark = format!(
+            "{} of {} labels have no descendant; {} have more than {}, and {} of those have data and were estimated.",
+            found.without_descendants,
+            dag.labels(),
+            found.passing,
+            options.threshold,
+            found.estimated
+        );
+        Ok(Estimate::new(found.propensities, found.fit)
+            .word("variant", found.variant.name())
+            .count("without_descendants", found.without_descendants as u64)
+            .count("passing", found.passing as u64)
+            .count("estimated", found.estimated as u64)
+            .count("implied", found.implied)
+            .count("implied_and_observed", found.implied_and_observed)
+            .remark(remark))
+    }
+}
 
 /// Fewer implied ancestors observed than this share: left out by convention.
 const CONVENTION: f64 = 0.1;
@@ -53,18 +121,28 @@ pub enum Variant {
     Conditional,
 }
 
+impl Variant {
+    /// The word in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Union => "union",
+            Variant::Conditional => "conditional",
+        }
+    }
+}
+
 /// What to estimate and for which labels.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct HierarchyOptions {
     /// Labels need more descendants than this.
-    pub threshold: usize,
+    pub threshold: u64,
     /// Which ratio to take.
     pub variant: Variant,
 }
 
-impl Default for Options {
+impl Default for HierarchyOptions {
     fn default() -> Self {
-        Options { threshold: 4, variant: Variant::Union }
+        HierarchyOptions { threshold: 4, variant: Variant::Union }
     }
 }
 
@@ -102,12 +180,13 @@ impl Hierarchy {
 }
 
 /// Estimates propensities from a hierarchy.
-pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &Options, how: &Ratio) -> Result<Hierarchy> {
+pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &HierarchyOptions, how: &Ratio) -> Result<Hierarchy> {
     if labels.cols() != dag.labels() {
         return Err(Error::value("data and hierarchy have different numbers of labels")
             .expected(labels.cols().to_string())
             .found(dag.labels().to_string()));
     }
+    check_row_ids(labels.rows())?;
     let stats = LabelStats::of(labels);
     let counts = stats.dense_counts()?;
     let (mut implied, mut both) = (vec![0u64; counts.len()], vec![0u64; counts.len()]);
@@ -131,13 +210,14 @@ pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &Options, how: &Ratio)
         Counts { count: counts[label], part, whole, usable: passes[label] }
     };
     let all: Vec<Counts> = (0..counts.len()).map(ratio).collect();
-    let (name, bound) = match (options.variant, how.shrink) {
-        (Variant::Union, false) => ("hierarchy", Bound::Upper),
-        (Variant::Union, true) => ("hierarchy-shrunken", Bound::Upper),
-        (Variant::Conditional, false) => ("hierarchy-conditional", Bound::Exact),
-        (Variant::Conditional, true) => ("hierarchy-conditional-shrunken", Bound::Exact),
+    let bound = match options.variant {
+        Variant::Union => Bound::Upper,
+        Variant::Conditional => Bound::Exact,
     };
-    let (propensities, fit) = estimate(name, bound, Sample::of(&stats), &all, how)?;
+    let mut spec = PropensityEstimatorSpec::of_ratio(&Entry, how)?;
+    spec.set(THRESHOLD.name, &options.threshold.to_string())?;
+    spec.set(CONDITIONAL.name, &(options.variant == Variant::Conditional).to_string())?;
+    let (propensities, fit) = estimate(spec, bound, Sample::of(&stats), &all, how)?;
     let mut result = Hierarchy {
         propensities,
         fit,
@@ -161,7 +241,7 @@ pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &Options, how: &Ratio)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::propensity::{Source, models};
+    use crate::propensity::{ValueSource, models};
 
     #[test]
     fn estimated_labels_are_those_with_data_and_every_variant_has_its_name() {
@@ -175,10 +255,10 @@ mod tests {
             (Variant::Conditional, plain.clone(), "hierarchy-conditional"),
             (Variant::Conditional, plain.shrunken(), "hierarchy-conditional-shrunken"),
         ] {
-            let found = hierarchy(&labels, &dag, &Options { threshold: 0, variant }, &how).unwrap();
+            let found = hierarchy(&labels, &dag, &HierarchyOptions { threshold: 0, variant }, &how).unwrap();
             assert_eq!((found.passing, found.estimated), (2, 1), "{name}");
             assert_eq!(found.propensities.origin().name(), name);
-            assert!(how.shrink || found.propensities.from_source(Source::Estimated) == found.estimated);
+            assert!(how.shrink || found.propensities.from_source(ValueSource::Estimated) == found.estimated);
         }
     }
 }

@@ -1,59 +1,72 @@
-//! Ways to estimate propensities from data that tell more than the training labels do.
+//! Propensity estimators: propensities from data that tell more than the training labels do.
 //!
 //! | name | from | bound |
 //! |---|---|---|
 //! | [`direct`] | a bias-controlled sample, label by label | exact |
-//! | [`shrunken`] | the same, pulled towards a fitted curve as far as the data are thin | exact |
+//! | [`shrunken`] | the same, shrunken towards a fitted curve as far as the data are thin | exact |
 //! | [`timelapse`] | a later snapshot of the same rows | upper |
 //! | [`hierarchy`] | ancestors that observed labels imply | upper |
 //! | [`relation`] | what was viewed with what was bought with a label | none |
+//!
+//! An estimator is an entry of [`PROPENSITY_ESTIMATORS`]: it names the evidence that it needs and its options, and turns
+//! [`PropensityEvidence`] into an [`Estimate`]. The command line, Python and the audit go by the list, so a new estimator is one
+//! file and one line. With values for its options it is a [`PropensityEstimatorSpec`]. Each file also has a plain function for
+//! those who know which estimator they want.
 //!
 //! All but `direct` give a value for every label: where the data say nothing, the fitted curve does, and the value is marked.
 //! Never estimate propensities and evaluate on the same controlled rows: split them.
 
 pub mod direct;
+mod estimate;
+mod evidence;
 pub mod hierarchy;
 pub mod relation;
 pub mod shrunken;
+mod spec;
 pub mod timelapse;
 
-pub use direct::{Direct, Rates};
+pub use direct::Direct;
+pub use estimate::{Diagnostic, Estimate, EstimatedValues};
+pub use evidence::{ControlledSet, EstimatorInput, InputField, PropensityEvidence, RelationPairs};
 pub use hierarchy::Hierarchy;
 pub use relation::Relation;
 pub use shrunken::Shrunken;
+pub use spec::{CURVE, EstimatorOption, LEVEL, OptionKind, PropensityEstimatorSpec, SEED, SHRINK};
 pub use timelapse::Timelapse;
 
+use crate::error::Result;
 use crate::propensity::Bound;
+use crate::sealed::Sealed;
 use crate::spec::Named;
 
-/// All estimators.
-pub static ESTIMATORS: &[&dyn Estimator] =
+/// All propensity estimators.
+pub static PROPENSITY_ESTIMATORS: &[&dyn PropensityEstimator] =
     &[&direct::Entry, &shrunken::Entry, &timelapse::Entry, &hierarchy::Entry, &relation::Entry];
 
-/// What lists and help say about an estimator. Their inputs differ too much for one way to call them.
-pub trait Estimator: Named + Sync {
-    /// In which sense the estimate bounds the propensity.
+/// A way to get propensities from evidence. Only this crate implements it.
+pub trait PropensityEstimator: Named + Sealed + Sync {
+    /// In which sense the estimate, with default options, bounds the propensity.
     fn bound(&self) -> Bound;
+    /// The evidence that it needs besides the training labels.
+    fn inputs(&self) -> &'static [EstimatorInput];
+    /// Its options.
+    fn options(&self) -> &'static [EstimatorOption];
+    /// Estimates propensities.
+    fn estimate(&self, evidence: &PropensityEvidence<'_>, spec: &PropensityEstimatorSpec) -> Result<Estimate>;
+    /// The options with which an audit asks it, as in a spec after the colon.
+    fn audited(&self) -> &'static [&'static str] {
+        &[""]
+    }
 }
 
-/// Declares an estimator's entry.
-macro_rules! entry {
-    ($name:literal, $summary:literal, $bound:ident) => {
-        /// The entry in the list of estimators.
-        pub(super) struct Entry;
-        impl crate::spec::Named for Entry {
-            fn name(&self) -> &'static str {
-                $name
-            }
-            fn summary(&self) -> &'static str {
-                $summary
-            }
-        }
-        impl super::Estimator for Entry {
-            fn bound(&self) -> crate::propensity::Bound {
-                crate::propensity::Bound::$bound
-            }
-        }
-    };
+/// The estimators that an audit asks, for which the evidence is there.
+pub fn audited(evidence: &PropensityEvidence<'_>) -> Result<Vec<PropensityEstimatorSpec>> {
+    let possible = PROPENSITY_ESTIMATORS.iter().filter(|entry| entry.inputs().iter().all(|input| evidence.has(*input)));
+    possible
+        .flat_map(|entry| entry.audited().iter().map(|options| (entry.name(), *options)))
+        .map(|(name, options)| match options {
+            "" => name.parse(),
+            _ => format!("{name}:{options}").parse(),
+        })
+        .collect()
 }
-use entry;

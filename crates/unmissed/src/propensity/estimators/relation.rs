@@ -21,17 +21,55 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::entry;
+use super::{
+    CURVE, Estimate, EstimatorInput, EstimatorOption, LEVEL, PropensityEstimator, PropensityEstimatorSpec, PropensityEvidence, SEED,
+};
 use crate::data::{LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::propensity::fit::Fit;
 use crate::propensity::pairs::by_left;
 pub use crate::propensity::pairs::{Columns, read_pairs};
 use crate::propensity::ratio::{Counts, Ratio, estimate};
+use crate::propensity::row_ids::check_row_ids;
 use crate::propensity::{Bound, Propensities, Sample};
+use crate::spec::Named;
 use serde::Serialize;
 
-entry!("relation", "from what was viewed with what was bought with a label (no bound in either direction)", None);
+/// The entry in the list of estimators.
+pub(super) struct Entry;
+
+impl crate::sealed::Sealed for Entry {}
+
+impl Named for Entry {
+    fn name(&self) -> &'static str {
+        "relation"
+    }
+    fn summary(&self) -> &'static str {
+        "from what was viewed with what was bought with a label (no bound in either direction)"
+    }
+}
+
+impl PropensityEstimator for Entry {
+    fn bound(&self) -> Bound {
+        Bound::None
+    }
+    fn inputs(&self) -> &'static [EstimatorInput] {
+        &[EstimatorInput::Relation]
+    }
+    fn options(&self) -> &'static [EstimatorOption] {
+        &[CURVE, LEVEL, SEED]
+    }
+    fn estimate(&self, evidence: &PropensityEvidence<'_>, spec: &PropensityEstimatorSpec) -> Result<Estimate> {
+        let pairs = evidence.relation_of(self.name())?;
+        let train = evidence.train();
+        let found = relation(train, pairs.bought.to_vec(), pairs.viewed.to_vec(), &spec.ratio()?)?;
+        let remark = format!("{} of {} labels are related to a row.", found.related_labels, train.cols());
+        Ok(Estimate::new(found.propensities, found.fit)
+            .count("related_labels", found.related_labels as u64)
+            .count("implied", found.implied)
+            .remark(remark))
+    }
+}
 
 /// Propensities of all labels, and what the relation tells.
 #[derive(Clone, Debug, Serialize)]
@@ -61,6 +99,7 @@ pub fn relation(labels: &Labels<'_>, bought: Vec<(u32, u32)>, viewed: Vec<(u32, 
     };
     outside(&bought, cols, cols, "bought")?;
     outside(&viewed, cols, rows, "viewed")?;
+    check_row_ids(rows)?;
     let stats = LabelStats::of(labels);
     let counts = stats.dense_counts()?;
     let observed = (0..rows).flat_map(|row| labels.row_ids(row).iter().map(move |label| (*label, row as u32))).collect();
@@ -86,6 +125,7 @@ pub fn relation(labels: &Labels<'_>, bought: Vec<(u32, u32)>, viewed: Vec<(u32, 
         implied += new;
         all.push(Counts { count, part: count, whole: count + new, usable: related > 0 });
     }
-    let (propensities, fit) = estimate("relation", Bound::None, Sample::of(&stats), &all, how)?;
+    let (propensities, fit) =
+        estimate(PropensityEstimatorSpec::of_ratio(&Entry, how)?, Bound::None, Sample::of(&stats), &all, how)?;
     Ok(Relation { propensities, fit, related_labels, implied })
 }

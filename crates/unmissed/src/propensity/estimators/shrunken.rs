@@ -1,4 +1,4 @@
-//! `shrunken`: the direct estimate, pulled towards a fitted curve as far as the data are thin (empirical Bayes).
+//! `shrunken`: the direct estimate, shrunken towards a fitted curve as far as the data are thin (empirical Bayes).
 //!
 //! `v_j ~ Poisson(E_j q_j)` with `E_j = N c_j pi~_j`, and `q_j ~ Gamma(mean 1/phi(pi~_j), shape kappa)`. The marginal of v_j is
 //! negative binomial; the constants of phi and kappa are those under which the counts are most likely. Then
@@ -30,15 +30,58 @@
 //! assert_eq!(posterior(None, 0.5, 6, 1.0).0, 2.0);
 //! ```
 
-use super::{Direct, entry};
+use super::direct::of_evidence;
+use super::{
+    CURVE, Direct, Estimate, EstimatorInput, EstimatorOption, LEVEL, PropensityEstimator, PropensityEstimatorSpec,
+    PropensityEvidence, SEED,
+};
 use crate::error::{Error, Result};
 use crate::propensity::distinct::for_each_distinct;
-use crate::propensity::fit::{Fit, Loss, Options, fit};
-use crate::propensity::quantiles::gamma_quantile;
-use crate::propensity::{Interval, Origin, Phi, Propensities, Source};
+use crate::propensity::fit::{Fit, FitLoss, FitOptions, fit};
+use crate::propensity::quantiles::{gamma_quantile, normal_half_width};
+use crate::propensity::{Bound, Interval, Origin, Phi, Propensities, ValueSource};
+use crate::spec::Named;
 use serde::Serialize;
 
-entry!("shrunken", "the direct estimate, pulled towards a fitted curve as far as the controlled data are thin", Exact);
+/// The entry in the list of estimators.
+pub(super) struct Entry;
+
+impl crate::sealed::Sealed for Entry {}
+
+impl Named for Entry {
+    fn name(&self) -> &'static str {
+        "shrunken"
+    }
+    fn summary(&self) -> &'static str {
+        "the direct estimate, shrunken towards a fitted curve as far as the controlled data are thin"
+    }
+}
+
+impl PropensityEstimator for Entry {
+    fn bound(&self) -> Bound {
+        Bound::Exact
+    }
+    fn inputs(&self) -> &'static [EstimatorInput] {
+        &[EstimatorInput::Controlled]
+    }
+    fn options(&self) -> &'static [EstimatorOption] {
+        &[CURVE, LEVEL, SEED]
+    }
+    fn estimate(&self, evidence: &PropensityEvidence<'_>, spec: &PropensityEstimatorSpec) -> Result<Estimate> {
+        let direct = of_evidence(self.name(), evidence, spec)?;
+        let found = shrunken(&direct, &spec.family()?, &spec.fit_options()?, spec.level()?)?;
+        let scatter = match found.fit.kappa {
+            Some(kappa) => format!("Labels scatter around the curve with shape kappa = {kappa:.3}."),
+            None => "No scatter around the curve is visible.".to_owned(),
+        };
+        let alone = direct.without_controlled_positive();
+        let estimate = Estimate::new(found.propensities, found.fit)
+            .count("without_controlled_positive", alone as u64)
+            .remark(scatter)
+            .remark(format!("{alone} labels have no controlled positive."));
+        Ok(Estimate { direct: Some(direct), ..estimate })
+    }
+}
 
 /// Propensities of all labels, and the curve and scatter behind them.
 #[derive(Clone, Debug, Serialize)]
@@ -62,28 +105,29 @@ pub fn posterior(kappa: Option<f64>, phi: f64, v: u64, exposure: f64) -> (f64, f
 
 /// One label's estimate.
 #[derive(Clone)]
-struct Estimate {
+struct OfLabel {
     p: f64,
     interval: Option<Interval>,
     variance: f64,
-    source: Source,
+    source: ValueSource,
 }
 
 /// Shrinks a direct estimate towards a curve of `family`. Intervals at `level` are those of the posterior, given the curve.
-pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) -> Result<Shrunken> {
+pub fn shrunken(direct: &Direct, family: &Phi, options: &FitOptions, level: f64) -> Result<Shrunken> {
     if direct.estimated() == 0 {
         return Err(Error::value("no label has a controlled positive and an observed one")
             .expected("at least one label with positives in both the training and the controlled data")
             .hint("are these the labels of the controlled set, with the ids of the training data?"));
     }
-    let options = Options { loss: Loss::NegativeBinomial, ..options.clone() };
+    let options = FitOptions { loss: FitLoss::NegativeBinomial, ..options.clone() };
     let fit = fit(family, &direct.evidence(), &options)?;
     let keys: Vec<_> =
         (0..direct.len()).map(|label| (direct.count(label), direct.positives(label), direct.exposure(label).to_bits())).collect();
     let estimates = for_each_distinct(&keys, |(count, v, exposure)| estimate(&fit, count, v, f64::from_bits(exposure), level));
     let values = estimates.iter().map(|e| e.p).collect();
     let sources = estimates.iter().map(|e| e.source).collect();
-    let mut propensities = Propensities::clipping(Origin::estimate("shrunken", &fit.phi), values, sources)?
+    let origin = Origin::estimate(PropensityEstimatorSpec::of_fit(&Entry, family, level, options.seed)?, &fit.phi);
+    let mut propensities = Propensities::clipping(origin, values, sources)?
         .with_intervals(estimates.iter().map(|e| e.interval).collect())?
         .with_inverse_variances(estimates.iter().map(|e| e.variance).collect())?;
     if fit.kappa.is_none() {
@@ -99,7 +143,7 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &Options, level: f64) ->
     Ok(Shrunken { propensities, fit })
 }
 
-fn estimate(fit: &Fit, count: u64, v: u64, exposure: f64, level: f64) -> Estimate {
+fn estimate(fit: &Fit, count: u64, v: u64, exposure: f64, level: f64) -> OfLabel {
     let place = fit.phi.seen(count);
     let (phi, curve_variance) = (fit.at(place), fit.inverse_variance(place));
     let tail = (1.0 - level) / 2.0;
@@ -107,10 +151,10 @@ fn estimate(fit: &Fit, count: u64, v: u64, exposure: f64, level: f64) -> Estimat
         // Only the curve speaks: its own uncertainty, and what the scatter adds for a label that was not looked at.
         let scatter = fit.kappa.map_or(0.0, |kappa| 1.0 / (kappa * phi * phi));
         let variance = curve_variance.map_or(f64::NAN, |v| v + scatter);
-        let half = std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(level) * variance.sqrt() * phi;
+        let half = normal_half_width(level) * variance.sqrt() * phi;
         // The logarithm of q has standard error se(q) phi.
         let interval = half.is_finite().then(|| Interval { low: phi * (-half).exp(), high: (phi * half.exp()).min(1.0) });
-        return Estimate { p: phi, interval, variance, source: Source::Curve };
+        return OfLabel { p: phi, interval, variance, source: ValueSource::Curve };
     }
     let (mean, variance) = posterior(fit.kappa, phi, v, exposure);
     let shape = mean * mean / variance;
@@ -120,14 +164,15 @@ fn estimate(fit: &Fit, count: u64, v: u64, exposure: f64, level: f64) -> Estimat
     // What the curve's own error leaves after shrinking: the weight of the curve, squared.
     let weight = mean / (1.0 / phi) * (fit.kappa.unwrap_or(0.0) * phi / (fit.kappa.unwrap_or(0.0) * phi + exposure));
     let from_curve = curve_variance.map_or(0.0, |v| v * weight * weight);
-    Estimate { p: 1.0 / mean, interval: Some(interval), variance: variance + from_curve, source: Source::Estimated }
+    OfLabel { p: 1.0 / mean, interval: Some(interval), variance: variance + from_curve, source: ValueSource::Estimated }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::LabelStats;
-    use crate::propensity::estimators::direct::{Rates, direct};
+    use crate::data::Rate;
+    use crate::propensity::estimators::direct::direct;
     use crate::propensity::models;
 
     #[test]
@@ -135,9 +180,9 @@ mod tests {
         let train = LabelStats::from_counts(100, &[20, 10, 0]).unwrap();
         for positives in [[0, 0, 0], [0, 0, 7]] {
             let controlled = LabelStats::from_counts(50, &positives).unwrap();
-            let direct = direct(&train, &controlled, &Rates::Common(0.1), 0.95).unwrap();
+            let direct = direct(&train, &controlled, &Rate::Common(0.1), 0.95).unwrap();
             assert_eq!((direct.estimated(), direct.without_controlled_positive()), (0, 2));
-            let error = shrunken(&direct, &models::family("power").unwrap(), &Options::default(), 0.95).unwrap_err();
+            let error = shrunken(&direct, &models::family("power").unwrap(), &FitOptions::default(), 0.95).unwrap_err();
             assert!(error.to_string().starts_with("no label has a controlled positive"), "{error}");
         }
     }

@@ -22,15 +22,55 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::entry;
+use super::evidence::same_shape;
+use super::{
+    CURVE, Estimate, EstimatorInput, EstimatorOption, LEVEL, PropensityEstimator, PropensityEstimatorSpec, PropensityEvidence,
+    SEED, SHRINK,
+};
 use crate::data::{LabelStats, Labels};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::propensity::fit::Fit;
 use crate::propensity::ratio::{Counts, Ratio, estimate};
 use crate::propensity::{Bound, Propensities, Sample};
+use crate::spec::Named;
 use serde::Serialize;
 
-entry!("timelapse", "from two snapshots of the same rows: which of the later labels were there before (an upper bound)", Upper);
+/// The entry in the list of estimators.
+pub(super) struct Entry;
+
+impl crate::sealed::Sealed for Entry {}
+
+impl Named for Entry {
+    fn name(&self) -> &'static str {
+        "timelapse"
+    }
+    fn summary(&self) -> &'static str {
+        "from two snapshots of the same rows: which of the later labels were there before (an upper bound)"
+    }
+}
+
+impl PropensityEstimator for Entry {
+    fn bound(&self) -> Bound {
+        Bound::Upper
+    }
+    fn inputs(&self) -> &'static [EstimatorInput] {
+        &[EstimatorInput::Later]
+    }
+    fn options(&self) -> &'static [EstimatorOption] {
+        &[SHRINK, CURVE, LEVEL, SEED]
+    }
+    fn estimate(&self, evidence: &PropensityEvidence<'_>, spec: &PropensityEstimatorSpec) -> Result<Estimate> {
+        let found = timelapse(evidence.train(), evidence.later_of(self.name())?, &spec.ratio()?)?;
+        Ok(Estimate::new(found.propensities, found.fit)
+            .count("earlier", found.earlier)
+            .count("later", found.later)
+            .count("withdrawn", found.withdrawn)
+            .count("new_labels", found.new_labels))
+    }
+    fn audited(&self) -> &'static [&'static str] {
+        &["", "shrink"]
+    }
+}
 
 /// Propensities of all labels, and what the snapshots look like.
 #[derive(Clone, Debug, Serialize)]
@@ -51,12 +91,7 @@ pub struct Timelapse {
 
 /// Compares two snapshots row by row.
 pub fn timelapse(earlier: &Labels<'_>, later: &Labels<'_>, how: &Ratio) -> Result<Timelapse> {
-    if (earlier.rows(), earlier.cols()) != (later.rows(), later.cols()) {
-        return Err(Error::value("the snapshots have different shapes")
-            .expected(format!("{} rows and {} labels, as in the earlier one", earlier.rows(), earlier.cols()))
-            .found(format!("{} rows and {} labels", later.rows(), later.cols()))
-            .hint("both must be of the same rows in the same order"));
-    }
+    same_shape(earlier, later)?;
     let later_stats = LabelStats::of(later);
     let earlier_stats = LabelStats::of(earlier);
     let (counts, wholes) = (earlier_stats.dense_counts()?, later_stats.dense_counts()?);
@@ -78,8 +113,8 @@ pub fn timelapse(earlier: &Labels<'_>, later: &Labels<'_>, how: &Ratio) -> Resul
     let labels: Vec<Counts> = (0..counts.len())
         .map(|label| Counts { count: counts[label], part: kept[label], whole: wholes[label], usable: true })
         .collect();
-    let name = if how.shrink { "timelapse-shrunken" } else { "timelapse" };
-    let (mut propensities, fit) = estimate(name, Bound::Upper, Sample::of(&earlier_stats), &labels, how)?;
+    let spec = PropensityEstimatorSpec::of_ratio(&Entry, how)?;
+    let (mut propensities, fit) = estimate(spec, Bound::Upper, Sample::of(&earlier_stats), &labels, how)?;
     if withdrawn > 0 {
         propensities = propensities.with_note(format!(
             "{withdrawn} of {} earlier positives are not in the later snapshot: taken as mistakes, not as evidence",

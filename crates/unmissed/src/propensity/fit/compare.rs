@@ -1,7 +1,7 @@
 //! Several models against one estimate, as in the paper's appendix: mean squared error of inverse propensities.
 
-use super::evidence::Evidence;
-use super::{Fit, Options, fit};
+use super::evidence::CurveEvidence;
+use super::{Fit, FitOptions, fit};
 use crate::error::{Error, Result};
 use crate::propensity::models::PropensitySpec;
 use crate::propensity::{Phi, Propensities};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// One line of the table.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct FitComparison {
     /// The model with all its constants.
     pub spec: String,
     /// Mean squared difference of inverse propensities over the labels with an estimate.
@@ -20,13 +20,13 @@ pub struct Comparison {
 }
 
 /// `m^-1 sum_j (q^_j - 1/phi(pi~_j))^2` over the labels with an estimate.
-pub fn mse(phi: &Phi, evidence: &Evidence) -> f64 {
+pub fn mse(phi: &Phi, evidence: &CurveEvidence) -> f64 {
     let square = |(count, q): (&f64, &f64)| (q - 1.0 / phi.at(evidence.sample(), *count)).powi(2);
     evidence.counts().iter().zip(evidence.inverse()).map(square).sum::<f64>() / evidence.len().max(1) as f64
 }
 
 /// The same of propensities that are known by label.
-pub fn mse_of(propensities: &Propensities, evidence: &Evidence) -> Result<f64> {
+pub fn mse_of(propensities: &Propensities, evidence: &CurveEvidence) -> Result<f64> {
     if propensities.len() != evidence.all_labels() {
         return Err(Error::value(format!("'{}' has another number of labels than the estimate", propensities.origin()))
             .expected(evidence.all_labels().to_string())
@@ -44,13 +44,18 @@ pub fn mse_of(propensities: &Propensities, evidence: &Evidence) -> Result<f64> {
 /// let stats = LabelStats::from_counts(100, &[1, 4, 25])?;
 /// // All three have 1/p = 3: a constant fits exactly, and 1 is off by 2 everywhere.
 /// let p = Propensities::new("x", vec![1.0 / 3.0; 3])?;
-/// let evidence = fit::Evidence::from_propensities(&p, &stats)?;
+/// let evidence = fit::CurveEvidence::from_propensities(&p, &stats)?;
 /// let table = fit::compare(&[models::parse("constant")?], &[models::family("constant")?], &evidence, &Default::default())?;
 /// assert!((table[0].mse - 4.0).abs() < 1e-12);
 /// assert!(table[1].mse < 1e-12);
 /// # Ok::<(), unmissed::Error>(())
 /// ```
-pub fn compare(given: &[PropensitySpec], families: &[Phi], evidence: &Evidence, options: &Options) -> Result<Vec<Comparison>> {
+pub fn compare(
+    given: &[PropensitySpec],
+    families: &[Phi],
+    evidence: &CurveEvidence,
+    options: &FitOptions,
+) -> Result<Vec<FitComparison>> {
     let mut table = Vec::new();
     for model in given {
         let mse = match model.curve() {
@@ -60,9 +65,9 @@ pub fn compare(given: &[PropensitySpec], families: &[Phi], evidence: &Evidence, 
             }
             None => mse_of(&model.per_label(None, evidence.all_labels() as u64)?, evidence)?,
         };
-        table.push(Comparison { spec: model.to_string(), mse, fit: None });
+        table.push(FitComparison { spec: model.to_string(), mse, fit: None });
     }
     let fitted: Result<Vec<Fit>> = families.par_iter().map(|family| fit(family, evidence, options)).collect();
-    table.extend(fitted?.into_iter().map(|fit| Comparison { spec: fit.spec.clone(), mse: fit.mse, fit: Some(fit) }));
+    table.extend(fitted?.into_iter().map(|fit| FitComparison { spec: fit.spec.clone(), mse: fit.mse, fit: Some(fit) }));
     Ok(table)
 }

@@ -1,6 +1,6 @@
 //! The space in which searches move: the free constants of a curve, each on its own scale.
 
-use crate::propensity::{At, Parameter, Phi, Scale};
+use crate::propensity::{At, CurveParameter, ParameterScale, Phi};
 
 /// Maps between the constants of a curve and the coordinates of a search.
 pub(super) struct Coordinates {
@@ -28,7 +28,7 @@ impl Coordinates {
         &self.free
     }
 
-    pub(super) fn parameter(&self, place: usize) -> &'static Parameter {
+    pub(super) fn parameter(&self, place: usize) -> &'static CurveParameter {
         &self.base.curve().parameters()[self.free[place]]
     }
 
@@ -49,7 +49,7 @@ impl Coordinates {
             let value = p.scale.back(x[place]);
             // Interior solvers come as close to a bound as 1e-200: that is the bound.
             let near = 1e-12 * (p.high - p.low).min(1.0);
-            let snapped = if p.scale != Scale::Log && value - p.low < near { p.low } else { value };
+            let snapped = if p.scale != ParameterScale::Log && value - p.low < near { p.low } else { value };
             theta[at] = snapped.clamp(p.low, p.high);
         }
         theta

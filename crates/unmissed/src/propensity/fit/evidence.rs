@@ -2,11 +2,11 @@
 
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
-use crate::propensity::{Propensities, Sample, Source};
+use crate::propensity::{Propensities, Sample, ValueSource};
 
 /// Labels with an estimate `q^_j` of the inverse propensity, and the counts behind it where they are known.
 #[derive(Clone, Debug)]
-pub struct Evidence {
+pub struct CurveEvidence {
     sample: Sample,
     /// Which labels have an estimate, ascending.
     labels: Vec<u32>,
@@ -23,18 +23,18 @@ pub(super) struct Controlled {
     pub(super) exposures: Vec<f64>,
 }
 
-impl Evidence {
+impl CurveEvidence {
     /// From propensities of the labels of some training data. Labels that were never observed, and values that themselves
     /// come from a curve, are no evidence and stay out.
-    pub fn from_propensities(propensities: &Propensities, stats: &LabelStats) -> Result<Evidence> {
+    pub fn from_propensities(propensities: &Propensities, stats: &LabelStats) -> Result<CurveEvidence> {
         if propensities.len() as u64 != stats.labels() {
             return Err(Error::value("propensities and data have different numbers of labels")
                 .expected(stats.labels().to_string())
                 .found(propensities.len().to_string()));
         }
-        let all_curve = propensities.from_source(Source::Curve) == propensities.len();
+        let all_curve = propensities.from_source(ValueSource::Curve) == propensities.len();
         let counts = stats.dense_counts()?;
-        let usable = |label: &usize| counts[*label] > 0 && (all_curve || propensities.sources()[*label] != Source::Curve);
+        let usable = |label: &usize| counts[*label] > 0 && (all_curve || propensities.sources()[*label] != ValueSource::Curve);
         let (mut labels, mut kept, mut inverse) = (Vec::new(), Vec::new(), Vec::new());
         for label in (0..counts.len()).filter(usable) {
             labels.push(label as u32);
@@ -42,11 +42,11 @@ impl Evidence {
             inverse.push(1.0 / propensities.values()[label]);
         }
         let left_out = counts.len() - kept.len();
-        Ok(Evidence { sample: Sample::of(stats), labels, counts: kept, inverse, controlled: None, left_out })
+        Ok(CurveEvidence { sample: Sample::of(stats), labels, counts: kept, inverse, controlled: None, left_out })
     }
 
     /// From a controlled set: `(n_j, v_j, exposure_j)` of each label; those without exposure are left out.
-    pub fn from_controlled(sample: Sample, labels: impl IntoIterator<Item = (u64, u64, f64)>) -> Evidence {
+    pub fn from_controlled(sample: Sample, labels: impl IntoIterator<Item = (u64, u64, f64)>) -> CurveEvidence {
         let (mut kept, mut counts, mut inverse, mut left_out) = (Vec::new(), Vec::new(), Vec::new(), 0);
         let mut controlled = Controlled { positives: Vec::new(), exposures: Vec::new() };
         for (label, (count, positives, exposure)) in labels.into_iter().enumerate() {
@@ -60,11 +60,11 @@ impl Evidence {
             controlled.positives.push(positives);
             controlled.exposures.push(exposure);
         }
-        Evidence { sample, labels: kept, counts, inverse, controlled: Some(controlled), left_out }
+        CurveEvidence { sample, labels: kept, counts, inverse, controlled: Some(controlled), left_out }
     }
 
     /// From ratios: `q^_j` of the labels that have one, with their counts; `None` for the others.
-    pub(crate) fn from_inverse(sample: Sample, ratios: impl IntoIterator<Item = Option<(u64, f64)>>) -> Evidence {
+    pub(crate) fn from_inverse(sample: Sample, ratios: impl IntoIterator<Item = Option<(u64, f64)>>) -> CurveEvidence {
         let (mut labels, mut counts, mut inverse, mut left_out) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for (label, ratio) in ratios.into_iter().enumerate() {
             let Some((count, q)) = ratio else {
@@ -75,7 +75,7 @@ impl Evidence {
             counts.push(count as f64);
             inverse.push(q);
         }
-        Evidence { sample, labels, counts, inverse, controlled: None, left_out }
+        CurveEvidence { sample, labels, counts, inverse, controlled: None, left_out }
     }
 
     /// The labels with an estimate, ascending.

@@ -1,11 +1,11 @@
 //! Maximum likelihood for a curve and the scatter around it.
 
 use super::coordinates::Coordinates;
-use super::evidence::Evidence;
+use super::evidence::CurveEvidence;
 use super::quality::Quality;
 use super::residuals::Residuals;
 use super::starts::{self, Start};
-use super::{Fit, Loss, Options, mse, solver};
+use super::{Fit, FitLoss, FitOptions, mse, solver};
 use crate::error::{Error, Result};
 use crate::propensity::{At, Phi};
 use rayon::prelude::*;
@@ -33,7 +33,7 @@ pub(crate) trait Likelihood: Sync {
 }
 
 /// Finds the constants and the shape under which the counts are most likely.
-pub(crate) fn maximise(likelihood: &dyn Likelihood, family: &Phi, evidence: &Evidence, options: &Options) -> Result<Fit> {
+pub(crate) fn maximise(likelihood: &dyn Likelihood, family: &Phi, evidence: &CurveEvidence, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     let coordinates = Coordinates::new(family);
     let k = coordinates.len();
@@ -110,12 +110,12 @@ pub(crate) fn maximise(likelihood: &dyn Likelihood, family: &Phi, evidence: &Evi
 /// The best least-squares fits, by inverse and by logarithm, and the caller's constants.
 fn first_guesses(
     family: &Phi,
-    evidence: &Evidence,
-    options: &Options,
+    evidence: &CurveEvidence,
+    options: &FitOptions,
     coordinates: &Coordinates,
 ) -> Result<Vec<(&'static str, Vec<f64>)>> {
     let mut guesses = Vec::new();
-    for loss in [Loss::Squared, Loss::Log] {
+    for loss in [FitLoss::Squared, FitLoss::Log] {
         let Ok(residuals) = Residuals::new(family, evidence, loss) else { continue };
         let found = starts::search(&residuals, coordinates, starts::starts(family, evidence, options));
         guesses.extend(found.into_iter().filter(|start| start.objective.is_finite()).take(STARTS / 2).map(|s| (s.origin, s.theta)));
@@ -145,7 +145,7 @@ mod tests {
     const SAMPLE: Sample = Sample { rows: 1000.0, largest: 500.0 };
 
     fn negative_binomial(labels: &[(u64, u64, f64)]) -> NegativeBinomial {
-        NegativeBinomial::of(&Evidence::from_controlled(SAMPLE, labels.iter().copied()), 0.0).unwrap()
+        NegativeBinomial::of(&CurveEvidence::from_controlled(SAMPLE, labels.iter().copied()), 0.0).unwrap()
     }
 
     /// scipy 1.17.1: `nbinom.logpmf(3, 5, 5/7)`, `nbinom.logpmf(0, 5, 5/7)` (mean 2, shape 5), and

@@ -1,8 +1,8 @@
 //! Fitting a propensity curve to an estimate.
 //!
 //! The paper minimises `sum_j (1/p^_j - 1/phi(pi~_j))^2` over the constants of phi with Levenberg-Marquardt: the default.
-//! The largest inverse propensities, those of the rarest labels, dominate that sum; [`Loss::Log`] compares logarithms
-//! instead, and [`Loss::NegativeBinomial`] is the likelihood of what was counted. Bounds belong to the model. A solver that
+//! The largest inverse propensities, those of the rarest labels, dominate that sum; [`FitLoss::Log`] compares logarithms
+//! instead, and [`FitLoss::NegativeBinomial`] is the likelihood of what was counted. Bounds belong to the model. A solver that
 //! says "converged" may have stopped at a poor point, so the search runs from several starts (a log-log line, quantiles,
 //! seeded perturbations), keeps the best, and reports the spread. Labels with the same count share a prior, and
 //! `sum_j (q_j - phi)^2 = n_g (mean - phi)^2 + const`: the work is per distinct count, not per label.
@@ -23,8 +23,8 @@
 //! let stats = LabelStats::from_counts(1000, &counts)?;
 //! let planted = models::parse("power:beta=4,gamma=0.5")?.propensities(&stats)?;
 //! let planted = Propensities::new("planted", planted.values().to_vec())?;
-//! let evidence = fit::Evidence::from_propensities(&planted, &stats)?;
-//! let fitted = fit::fit(&models::family("power")?, &evidence, &fit::Options::default())?;
+//! let evidence = fit::CurveEvidence::from_propensities(&planted, &stats)?;
+//! let fitted = fit::fit(&models::family("power")?, &evidence, &fit::FitOptions::default())?;
 //! assert!(fitted.mse < 1e-12);
 //! assert!((fitted.phi.theta()[0] - 4.0).abs() < 1e-4 && (fitted.phi.theta()[1] - 0.5).abs() < 1e-5);
 //! # Ok::<(), unmissed::Error>(())
@@ -41,8 +41,8 @@ mod residuals;
 mod solver;
 mod starts;
 
-pub use compare::{Comparison, compare, mse, mse_of};
-pub use evidence::Evidence;
+pub use compare::{FitComparison, compare, mse, mse_of};
+pub use evidence::CurveEvidence;
 pub use solver::Stop;
 pub use starts::Start;
 
@@ -59,7 +59,7 @@ use serde::Serialize;
 /// What a fit minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Loss {
+pub enum FitLoss {
     /// Squared differences of inverse propensities, as in the paper.
     #[default]
     Squared,
@@ -69,47 +69,47 @@ pub enum Loss {
     NegativeBinomial,
 }
 
-impl Loss {
+impl FitLoss {
     /// All losses.
-    pub const ALL: [Loss; 3] = [Loss::Squared, Loss::Log, Loss::NegativeBinomial];
+    pub const ALL: [FitLoss; 3] = [FitLoss::Squared, FitLoss::Log, FitLoss::NegativeBinomial];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
-            Loss::Squared => "squared",
-            Loss::Log => "log",
-            Loss::NegativeBinomial => "negative-binomial",
+            FitLoss::Squared => "squared",
+            FitLoss::Log => "log",
+            FitLoss::NegativeBinomial => "negative-binomial",
         }
     }
 }
 
-impl std::str::FromStr for Loss {
+impl std::str::FromStr for FitLoss {
     type Err = Error;
 
-    fn from_str(name: &str) -> Result<Loss> {
-        let names = Loss::ALL.map(Loss::name);
-        Loss::ALL.into_iter().find(|loss| loss.name() == name).ok_or_else(|| crate::spec::unknown("loss of a fit", name, &names))
+    fn from_str(name: &str) -> Result<FitLoss> {
+        let names = FitLoss::ALL.map(FitLoss::name);
+        FitLoss::ALL.into_iter().find(|loss| loss.name() == name).ok_or_else(|| crate::spec::unknown("loss of a fit", name, &names))
     }
 }
 
 /// How to fit.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct FitOptions {
     /// What to minimise.
-    pub loss: Loss,
+    pub loss: FitLoss,
     /// From how many points the search starts.
     pub starts: usize,
     /// Seed of the perturbed starts.
     pub seed: u64,
 }
 
-impl Default for Options {
+impl Default for FitOptions {
     fn default() -> Self {
-        Options { loss: Loss::Squared, starts: 16, seed: 0 }
+        FitOptions { loss: FitLoss::Squared, starts: 16, seed: 0 }
     }
 }
 
-impl Options {
+impl FitOptions {
     /// Refuses a search from nowhere.
     pub(super) fn check(&self) -> Result<()> {
         match self.starts {
@@ -127,7 +127,7 @@ pub struct Fit {
     pub phi: Phi,
     /// The same as a spec string.
     pub spec: String,
-    /// What was minimised: the name of a [`Loss`], or `beta-binomial` for estimates that are ratios.
+    /// What was minimised: the name of a [`FitLoss`], or `beta-binomial` for estimates that are ratios.
     pub loss: &'static str,
     /// Its value at the end: a mean over labels (of squares, or of the negative log-likelihood).
     pub objective: f64,
@@ -180,7 +180,7 @@ impl Fit {
 }
 
 /// Fits the constants of a curve (those of `family` are one of the starts).
-pub fn fit(family: &Phi, evidence: &Evidence, options: &Options) -> Result<Fit> {
+pub fn fit(family: &Phi, evidence: &CurveEvidence, options: &FitOptions) -> Result<Fit> {
     options.check()?;
     let coordinates = Coordinates::new(family);
     family.curve().check(evidence.sample())?;
@@ -189,7 +189,7 @@ pub fn fit(family: &Phi, evidence: &Evidence, options: &Options) -> Result<Fit> 
             .expected(format!("at least {} labels with an estimate", coordinates.len()))
             .found(evidence.len().to_string()));
     }
-    if options.loss == Loss::NegativeBinomial {
+    if options.loss == FitLoss::NegativeBinomial {
         let likelihood = negative_binomial::NegativeBinomial::of(evidence, family.alpha())?;
         return maximise(&likelihood, family, evidence, options);
     }

@@ -4,7 +4,7 @@
 //! `ln P = sum_{i<v} ln(1 + i/kappa) + v ln mu - (v + kappa) ln(1 + mu/kappa) - ln v!`, `mu_j = E_j / phi_j`. The first sum
 //! depends on v_j only and the rest on sums over labels that share phi and E, so the work is per distinct count.
 
-use super::evidence::Evidence;
+use super::evidence::CurveEvidence;
 use super::likelihood::Likelihood;
 use crate::error::{Error, Result};
 use crate::propensity::At;
@@ -27,7 +27,7 @@ pub(super) struct NegativeBinomial {
 }
 
 impl NegativeBinomial {
-    pub(super) fn of(evidence: &Evidence, alpha: f64) -> Result<NegativeBinomial> {
+    pub(super) fn of(evidence: &CurveEvidence, alpha: f64) -> Result<NegativeBinomial> {
         let controlled = evidence.controlled().ok_or_else(|| {
             Error::value("the likelihood needs the counts of a controlled set")
                 .expected("a controlled set")

@@ -1,8 +1,8 @@
 //! The least-squares problem: one residual for each distinct count.
 
 use super::coordinates::Coordinates;
-use super::evidence::Evidence;
-use super::{Loss, solver::LeastSquares};
+use super::evidence::CurveEvidence;
+use super::{FitLoss, solver::LeastSquares};
 use crate::error::{Error, Result};
 use crate::propensity::{At, Phi};
 
@@ -17,7 +17,7 @@ struct Group {
 
 /// The weighted residuals `sqrt(n_g) (mean - phi)`, divided by the scatter of the targets.
 pub(super) struct Residuals {
-    loss: Loss,
+    loss: FitLoss,
     groups: Vec<Group>,
     labels: usize,
     /// Sum of squares within groups, which no curve can explain.
@@ -27,13 +27,13 @@ pub(super) struct Residuals {
 }
 
 impl Residuals {
-    pub(super) fn new(family: &Phi, evidence: &Evidence, loss: Loss) -> Result<Residuals> {
+    pub(super) fn new(family: &Phi, evidence: &CurveEvidence, loss: FitLoss) -> Result<Residuals> {
         let sample = evidence.sample();
         let (mut groups, mut labels, mut within) = (Vec::new(), 0, 0.0);
         for (count, places) in evidence.groups() {
             let targets = places.iter().map(|place| evidence.inverse()[*place]);
             let targets: Vec<f64> = match loss {
-                Loss::Log => targets.filter(|q| *q > 0.0).map(f64::ln).collect(),
+                FitLoss::Log => targets.filter(|q| *q > 0.0).map(f64::ln).collect(),
                 _ => targets.collect(),
             };
             if targets.is_empty() {
@@ -88,7 +88,7 @@ impl Residuals {
     /// What the residual compares with the target, and its derivative by p.
     fn transformed(&self, p: f64) -> (f64, f64) {
         match self.loss {
-            Loss::Log => (-p.ln(), -1.0 / p),
+            FitLoss::Log => (-p.ln(), -1.0 / p),
             _ => (1.0 / p, -1.0 / (p * p)),
         }
     }

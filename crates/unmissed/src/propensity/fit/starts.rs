@@ -1,11 +1,11 @@
 //! Where searches start, and how the best is found.
 
 use super::coordinates::Coordinates;
-use super::evidence::Evidence;
+use super::evidence::CurveEvidence;
 use super::residuals::Residuals;
 use super::solver::{self, Stop};
-use super::{Options, solver::Solved};
-use crate::propensity::{Hint, Phi, Scale};
+use super::{FitOptions, solver::Solved};
+use crate::propensity::{Hint, ParameterScale, Phi};
 use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -31,7 +31,7 @@ pub struct Start {
 }
 
 /// Starting constants, at most as many as asked for.
-pub(super) fn starts(family: &Phi, evidence: &Evidence, options: &Options) -> Vec<(&'static str, Vec<f64>)> {
+pub(super) fn starts(family: &Phi, evidence: &CurveEvidence, options: &FitOptions) -> Vec<(&'static str, Vec<f64>)> {
     let coordinates = Coordinates::new(family);
     let mut starts: Vec<_> = family.curve().starts(hint(family, evidence)).into_iter().map(|theta| ("data", theta)).collect();
     starts.push(("given", family.theta().to_vec()));
@@ -43,8 +43,8 @@ pub(super) fn starts(family: &Phi, evidence: &Evidence, options: &Options) -> Ve
         for place in 0..x.len() {
             let noise: f64 = StandardNormal.sample(&mut rng);
             x[place] += match coordinates.parameter(place).scale {
-                Scale::Linear => noise * 0.3 * x[place].abs().max(0.1),
-                Scale::Log | Scale::Log1p => noise * 1.5,
+                ParameterScale::Linear => noise * 0.3 * x[place].abs().max(0.1),
+                ParameterScale::Log | ParameterScale::Log1p => noise * 1.5,
             };
             x[place] = x[place].clamp(low[place], high[place]);
         }
@@ -55,7 +55,7 @@ pub(super) fn starts(family: &Phi, evidence: &Evidence, options: &Options) -> Ve
 }
 
 /// What the data suggest: a weighted log-log line through the group means, and levels by thirds of the labels.
-pub(super) fn hint(family: &Phi, evidence: &Evidence) -> Hint {
+pub(super) fn hint(family: &Phi, evidence: &CurveEvidence) -> Hint {
     let sample = evidence.sample();
     let prior = |count: f64| sample.at(count, family.alpha()).prior;
     let groups: Vec<(f64, f64, f64)> = evidence

@@ -19,11 +19,13 @@
 
 use super::{PropensityModel, PropensitySpec, read_constants};
 use crate::error::Result;
-use crate::propensity::{At, Curve, Hint, Parameter, Phi, Scale};
+use crate::propensity::{At, Curve, CurveParameter, Hint, ParameterScale, Phi};
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
 pub(super) struct Constant;
+
+impl crate::sealed::Sealed for Constant {}
 
 impl Named for Constant {
     fn name(&self) -> &'static str {
@@ -58,8 +60,8 @@ impl Curve for Flat {
     fn name(&self) -> &'static str {
         "constant"
     }
-    fn parameters(&self) -> &'static [Parameter] {
-        &[Parameter { name: "p", low: 1e-9, high: 1.0, free: true, scale: Scale::Log }]
+    fn parameters(&self) -> &'static [CurveParameter] {
+        &[CurveParameter { name: "p", low: 1e-9, high: 1.0, free: true, scale: ParameterScale::Log }]
     }
     fn value(&self, theta: &[f64], _at: At) -> f64 {
         theta[0]

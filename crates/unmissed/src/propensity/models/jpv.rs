@@ -23,7 +23,7 @@
 
 use super::{Preset, PropensityModel, PropensitySpec, read_constants};
 use crate::error::{Error, Result};
-use crate::propensity::{At, Curve, Hint, Parameter, Phi, Sample, Scale};
+use crate::propensity::{At, Curve, CurveParameter, Hint, ParameterScale, Phi, Sample};
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
@@ -60,6 +60,8 @@ static PRESETS: &[Preset] = &[
         data: &[],
     },
 ];
+
+impl crate::sealed::Sealed for Jpv {}
 
 impl Named for Jpv {
     fn name(&self) -> &'static str {
@@ -104,10 +106,10 @@ impl Curve for JpvCurve {
         "jpv"
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [CurveParameter] {
         &[
-            Parameter { name: "a", low: 0.0, high: 20.0, free: true, scale: Scale::Linear },
-            Parameter { name: "b", low: 0.0, high: 1e6, free: true, scale: Scale::Log1p },
+            CurveParameter { name: "a", low: 0.0, high: 20.0, free: true, scale: ParameterScale::Linear },
+            CurveParameter { name: "b", low: 0.0, high: 1e6, free: true, scale: ParameterScale::Log1p },
         ]
     }
 

@@ -18,6 +18,7 @@ pub use spec::PropensitySpec;
 
 use crate::error::{Error, Result};
 use crate::propensity::{Curve, Phi};
+use crate::sealed::Sealed;
 use crate::spec::{Named, Spec, find, split};
 use std::path::PathBuf;
 
@@ -25,8 +26,8 @@ use std::path::PathBuf;
 pub static PROPENSITY_MODELS: &[&dyn PropensityModel] =
     &[&constant::Constant, &jpv::Jpv, &power::Power, &richards::Richards, &table::Table, &rows::Rows];
 
-/// A way to name propensities in a spec string.
-pub trait PropensityModel: Named + Sync {
+/// A way to name propensities in a spec string. Only this crate implements it.
+pub trait PropensityModel: Named + Sealed + Sync {
     /// How the spec string is written.
     fn syntax(&self) -> &'static str;
     /// Sets of constants with a name.

@@ -23,11 +23,13 @@
 
 use super::{PropensityModel, PropensitySpec, read_constants};
 use crate::error::{Error, Result};
-use crate::propensity::{At, Curve, Hint, Parameter, Phi, Scale};
+use crate::propensity::{At, Curve, CurveParameter, Hint, ParameterScale, Phi};
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
 pub(super) struct Power;
+
+impl crate::sealed::Sealed for Power {}
 
 impl Named for Power {
     fn name(&self) -> &'static str {
@@ -70,7 +72,7 @@ impl PropensityModel for Power {
     }
 }
 
-const GAMMA: Parameter = Parameter { name: "gamma", low: 0.0, high: 20.0, free: true, scale: Scale::Linear };
+const GAMMA: CurveParameter = CurveParameter { name: "gamma", low: 0.0, high: 20.0, free: true, scale: ParameterScale::Linear };
 
 #[derive(Debug)]
 struct PowerCurve;
@@ -79,8 +81,8 @@ impl Curve for PowerCurve {
     fn name(&self) -> &'static str {
         "power"
     }
-    fn parameters(&self) -> &'static [Parameter] {
-        &[Parameter { name: "beta", low: 1e-12, high: 1e12, free: true, scale: Scale::Log }, GAMMA]
+    fn parameters(&self) -> &'static [CurveParameter] {
+        &[CurveParameter { name: "beta", low: 1e-12, high: 1e12, free: true, scale: ParameterScale::Log }, GAMMA]
     }
     fn value(&self, theta: &[f64], at: At) -> f64 {
         (theta[0] * at.prior).powf(theta[1])
@@ -112,7 +114,7 @@ impl Curve for RelativeCurve {
     fn name(&self) -> &'static str {
         "power:relative"
     }
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [CurveParameter] {
         &[GAMMA]
     }
     fn value(&self, theta: &[f64], at: At) -> f64 {

@@ -23,11 +23,13 @@
 
 use super::{PropensityModel, PropensitySpec, read_constants};
 use crate::error::{Error, Result};
-use crate::propensity::{At, Curve, Hint, Parameter, Phi, Sample, Scale};
+use crate::propensity::{At, Curve, CurveParameter, Hint, ParameterScale, Phi, Sample};
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
 pub(super) struct Richards;
+
+impl crate::sealed::Sealed for Richards {}
 
 impl Named for Richards {
     fn name(&self) -> &'static str {
@@ -87,14 +89,14 @@ impl Curve for RichardsCurve {
         "richards"
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [CurveParameter] {
         &[
-            Parameter { name: "c", low: 0.0, high: 1.0, free: true, scale: Scale::Linear },
-            Parameter { name: "d", low: 0.0, high: 1.0, free: true, scale: Scale::Linear },
-            Parameter { name: "e", low: 1e-9, high: 1e9, free: false, scale: Scale::Log },
-            Parameter { name: "f", low: 1e-7, high: 1e9, free: true, scale: Scale::Log },
-            Parameter { name: "g", low: 1e-3, high: 1e9, free: true, scale: Scale::Log },
-            Parameter { name: "h", low: 1e-7, high: 1e4, free: true, scale: Scale::Log },
+            CurveParameter { name: "c", low: 0.0, high: 1.0, free: true, scale: ParameterScale::Linear },
+            CurveParameter { name: "d", low: 0.0, high: 1.0, free: true, scale: ParameterScale::Linear },
+            CurveParameter { name: "e", low: 1e-9, high: 1e9, free: false, scale: ParameterScale::Log },
+            CurveParameter { name: "f", low: 1e-7, high: 1e9, free: true, scale: ParameterScale::Log },
+            CurveParameter { name: "g", low: 1e-3, high: 1e9, free: true, scale: ParameterScale::Log },
+            CurveParameter { name: "h", low: 1e-7, high: 1e4, free: true, scale: ParameterScale::Log },
         ]
     }
 

@@ -27,6 +27,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Rows;
 
+impl crate::sealed::Sealed for Rows {}
+
 impl Named for Rows {
     fn name(&self) -> &'static str {
         "rows"

@@ -29,6 +29,8 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Table;
 
+impl crate::sealed::Sealed for Table {}
+
 impl Named for Table {
     fn name(&self) -> &'static str {
         "table"

@@ -1,6 +1,7 @@
 //! Whether predicted propensities come true for rows that were left out of the fit.
 
 use super::matched::Matched;
+use crate::propensity::quantiles::normal_half_width;
 use serde::{Deserialize, Serialize};
 
 /// Bins of a reliability curve.
@@ -61,7 +62,7 @@ fn bin(pairs: &Matched, predicted: &[f64], members: &[usize]) -> Bin {
     by_row.sort_by_key(|(row, _)| *row);
     let square = |run: &[(u32, f64)]| run.iter().map(|(_, residual)| residual).sum::<f64>().powi(2);
     let spread = by_row.chunk_by(|a, b| a.0 == b.0).map(square).sum::<f64>().sqrt() / n;
-    let half = std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(0.95) * spread;
+    let half = normal_half_width(0.95) * spread;
     Bin { predicted: mean, observed: share, low: (share - half).max(0.0), high: (share + half).min(1.0), pairs: n as u64 }
 }
 

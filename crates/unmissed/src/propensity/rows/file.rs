@@ -49,7 +49,9 @@ impl RowModel {
         let ascending = self.labels.windows(2).all(|pair| pair[0] < pair[1]);
         let positive = self.scales.len() == width && self.scales.iter().all(|scale| scale.is_finite() && *scale > 0.0);
         let is_full = |given: &super::GivenName| match given.level {
-            super::Level::Label => given.labels.len() == self.counts.len() && given.labels.iter().all(|value| value.is_finite()),
+            super::CovariateLevel::Label => {
+                given.labels.len() == self.counts.len() && given.labels.iter().all(|value| value.is_finite())
+            }
             _ => given.labels.is_empty(),
         };
         let counted = self.hits.as_ref().is_none_or(super::RankHits::is_sound);

@@ -8,9 +8,10 @@ use super::given::{check_leaks, check_name};
 use super::matched::Matched;
 use super::newton::{Point, maximise, maximise_evidence, propensity};
 use super::refit::{Refits, bootstrap_weights};
-use super::{Covariate, Given, GivenName, RankHits, RowModel};
+use super::{Covariate, GivenCovariate, GivenName, RankHits, RowModel};
 use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
+use crate::propensity::row_ids::check_row_ids;
 use crate::rng::{Purpose, below, stream};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ const MOST_REFITS: usize = 100_000;
 /// What identifies the propensities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Evidence {
+pub enum RowEvidence {
     /// A later snapshot of the same rows: all of their relevant labels.
     Later,
     /// Relevant labels among those shown at random to the same rows: some of their relevant labels.
@@ -35,10 +36,10 @@ pub enum Evidence {
 pub struct RowFit<'a> {
     early: &'a Labels<'a>,
     later: &'a Labels<'a>,
-    evidence: Evidence,
+    evidence: RowEvidence,
     scores: Option<(String, &'a Csr<'a, f32>)>,
     covariates: Option<Vec<Covariate>>,
-    given: Vec<(String, Given<'a>)>,
+    given: Vec<(String, GivenCovariate<'a>)>,
     folds: usize,
     replicates: usize,
     seed: u64,
@@ -46,13 +47,14 @@ pub struct RowFit<'a> {
 
 impl<'a> RowFit<'a> {
     /// From labels as they were observed, and what is known of the same rows.
-    pub fn new(early: &'a Labels<'a>, known: &'a Labels<'a>, evidence: Evidence) -> Result<RowFit<'a>> {
+    pub fn new(early: &'a Labels<'a>, known: &'a Labels<'a>, evidence: RowEvidence) -> Result<RowFit<'a>> {
         if (early.rows(), early.cols()) != (known.rows(), known.cols()) {
             return Err(Error::value("matched pairs need the same rows twice")
                 .expected(format!("{} rows and {} labels", early.rows(), early.cols()))
                 .found(format!("{} rows and {} labels", known.rows(), known.cols()))
                 .hint("without matching only the ratio of label frequencies is identified, not how it depends on the row"));
         }
+        check_row_ids(early.rows())?;
         Ok(RowFit {
             early,
             later: known,
@@ -84,7 +86,7 @@ impl<'a> RowFit<'a> {
     }
 
     /// Adds a covariate of labels, rows or pairs under a name. One that contains the answer is refused.
-    pub fn given(mut self, name: &str, given: Given<'a>) -> Result<Self> {
+    pub fn given(mut self, name: &str, given: GivenCovariate<'a>) -> Result<Self> {
         check_name(name, &self.given)?;
         given.check(name, self.early.rows(), self.early.cols())?;
         check_leaks(name, &given, self.early, self.later)?;
@@ -144,7 +146,7 @@ impl<'a> RowFit<'a> {
         let replicates = replicates.into_iter().map(|(parameters, _)| parameters).collect();
         let mut matched_rows = pairs.rows.clone();
         matched_rows.dedup();
-        let with_hits = self.scores.is_some() && self.evidence == Evidence::Later;
+        let with_hits = self.scores.is_some() && self.evidence == RowEvidence::Later;
         Ok(RowModel {
             version: VERSION,
             evidence: self.evidence,

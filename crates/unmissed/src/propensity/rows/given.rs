@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What a given covariate has a value for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum CovariateLevel {
     /// Each label.
     Label,
     /// Each row.
@@ -20,7 +20,7 @@ pub enum Level {
 
 /// The values of a given covariate for some rows.
 #[derive(Clone, Debug)]
-pub enum Given<'a> {
+pub enum GivenCovariate<'a> {
     /// One for each label.
     Labels(Vec<f64>),
     /// One for each row.
@@ -29,22 +29,22 @@ pub enum Given<'a> {
     Pairs(&'a Csr<'a, f32>),
 }
 
-impl Given<'_> {
+impl GivenCovariate<'_> {
     /// What it has values for.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> CovariateLevel {
         match self {
-            Given::Labels(_) => Level::Label,
-            Given::Rows(_) => Level::Row,
-            Given::Pairs(_) => Level::Pair,
+            GivenCovariate::Labels(_) => CovariateLevel::Label,
+            GivenCovariate::Rows(_) => CovariateLevel::Row,
+            GivenCovariate::Pairs(_) => CovariateLevel::Pair,
         }
     }
 
     /// The value of a pair.
     pub fn value(&self, row: usize, label: u32) -> f64 {
         match self {
-            Given::Labels(values) => values[label as usize],
-            Given::Rows(values) => values[row],
-            Given::Pairs(matrix) => {
+            GivenCovariate::Labels(values) => values[label as usize],
+            GivenCovariate::Rows(values) => values[row],
+            GivenCovariate::Pairs(matrix) => {
                 let (ids, values) = matrix.row(row);
                 let found =
                     if matrix.is_sorted() { ids.binary_search(&label).ok() } else { ids.iter().position(|id| *id == label) };
@@ -70,9 +70,11 @@ impl Given<'_> {
             }
         };
         match self {
-            Given::Labels(values) => of_size(labels, values.len(), "labels").and_then(|()| finite(values, "label")),
-            Given::Rows(values) => of_size(rows, values.len(), "rows").and_then(|()| finite(values, "row")),
-            Given::Pairs(matrix) => of_size(rows, matrix.rows(), "rows").and_then(|()| of_size(labels, matrix.cols(), "labels")),
+            GivenCovariate::Labels(values) => of_size(labels, values.len(), "labels").and_then(|()| finite(values, "label")),
+            GivenCovariate::Rows(values) => of_size(rows, values.len(), "rows").and_then(|()| finite(values, "row")),
+            GivenCovariate::Pairs(matrix) => {
+                of_size(rows, matrix.rows(), "rows").and_then(|()| of_size(labels, matrix.cols(), "labels"))
+            }
         }
     }
 }
@@ -83,20 +85,20 @@ pub struct GivenName {
     /// Its name.
     pub name: String,
     /// What it has values for.
-    pub level: Level,
+    pub level: CovariateLevel,
     /// The values of labels; empty for others, which an evaluation must give for its own rows.
     pub(super) labels: Vec<f64>,
 }
 
 impl GivenName {
-    pub(super) fn of(name: &str, given: &Given<'_>) -> GivenName {
-        let labels = if let Given::Labels(values) = given { values.clone() } else { Vec::new() };
+    pub(super) fn of(name: &str, given: &GivenCovariate<'_>) -> GivenName {
+        let labels = if let GivenCovariate::Labels(values) = given { values.clone() } else { Vec::new() };
         GivenName { name: name.to_owned(), level: given.level(), labels }
     }
 }
 
 /// Names must differ from each other and from our own.
-pub(super) fn check_name(name: &str, others: &[(String, Given<'_>)]) -> Result<()> {
+pub(super) fn check_name(name: &str, others: &[(String, GivenCovariate<'_>)]) -> Result<()> {
     if Covariate::ALL.iter().any(|own| own.name() == name) || name == "constant" {
         return Err(
             Error::value(format!("a given covariate cannot be called '{name}'")).hint("that is one of ours: choose another name")
@@ -109,19 +111,21 @@ pub(super) fn check_name(name: &str, others: &[(String, Given<'_>)]) -> Result<(
 }
 
 /// Refuses covariates that contain the answer: whether the pair itself was observed.
-pub(super) fn check_leaks(name: &str, given: &Given<'_>, early: &Labels<'_>, later: &Labels<'_>) -> Result<()> {
+pub(super) fn check_leaks(name: &str, given: &GivenCovariate<'_>, early: &Labels<'_>, later: &Labels<'_>) -> Result<()> {
     let leaks = match given {
-        Given::Labels(values) => {
+        GivenCovariate::Labels(values) => {
             let counts: Vec<f64> = LabelStats::of(early).dense_counts()?.iter().map(|count| *count as f64).collect();
             follows_from(values, &counts).then_some("it follows from the observed counts of labels, of which the pair is a part")
         }
-        Given::Rows(values) => {
+        GivenCovariate::Rows(values) => {
             let counts: Vec<f64> = (0..early.rows()).map(|row| early.row_ids(row).len() as f64).collect();
             follows_from(values, &counts).then_some(
                 "it follows from the number of observed labels of the row, of which the pair is a part: use other-labels",
             )
         }
-        Given::Pairs(_) => separates(given, early, later).then_some("it tells observed pairs from missing ones without fail"),
+        GivenCovariate::Pairs(_) => {
+            separates(given, early, later).then_some("it tells observed pairs from missing ones without fail")
+        }
     };
     match leaks {
         None => Ok(()),
@@ -137,7 +141,7 @@ fn follows_from(values: &[f64], counts: &[f64]) -> bool {
 }
 
 /// Whether all observed pairs lie on one side of all missing ones.
-fn separates(given: &Given<'_>, early: &Labels<'_>, later: &Labels<'_>) -> bool {
+fn separates(given: &GivenCovariate<'_>, early: &Labels<'_>, later: &Labels<'_>) -> bool {
     let none = (f64::INFINITY, f64::NEG_INFINITY);
     let (mut observed, mut missing) = (none, none);
     for row in 0..later.rows() {
@@ -158,27 +162,27 @@ mod tests {
     fn what_contains_the_answer_is_refused() {
         let later = Labels::from_ids(3, vec![vec![0, 1], vec![1, 2], vec![0, 1, 2]]).unwrap();
         let early = Labels::from_ids(3, vec![vec![0], vec![1, 2], vec![1]]).unwrap();
-        let text = |given: Given<'_>| check_leaks("c", &given, &early, &later).err().map(|error| error.to_string());
+        let text = |given: GivenCovariate<'_>| check_leaks("c", &given, &early, &later).err().map(|error| error.to_string());
         // Observed counts are 1, 2, 1 by label and 1, 2, 1 by row.
-        assert!(text(Given::Labels(vec![3.0, 5.0, 3.0])).unwrap().contains("observed counts of labels"));
-        assert!(text(Given::Rows(vec![2f64.ln(), 3f64.ln(), 2f64.ln()])).unwrap().contains("use other-labels"));
-        assert!(text(Given::Rows(vec![0.5, 1.0 / 3.0, 0.5])).is_some());
-        assert_eq!(text(Given::Rows(vec![1.0, 2.0, 1.1])), None);
+        assert!(text(GivenCovariate::Labels(vec![3.0, 5.0, 3.0])).unwrap().contains("observed counts of labels"));
+        assert!(text(GivenCovariate::Rows(vec![2f64.ln(), 3f64.ln(), 2f64.ln()])).unwrap().contains("use other-labels"));
+        assert!(text(GivenCovariate::Rows(vec![0.5, 1.0 / 3.0, 0.5])).is_some());
+        assert_eq!(text(GivenCovariate::Rows(vec![1.0, 2.0, 1.1])), None);
         let pairs = |rows: Vec<Vec<(u32, f32)>>| Csr::from_rows(3, rows).unwrap();
         let observed = pairs(vec![vec![(0, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
-        assert!(text(Given::Pairs(&observed)).unwrap().contains("without fail"));
+        assert!(text(GivenCovariate::Pairs(&observed)).unwrap().contains("without fail"));
         let other = pairs(vec![vec![(1, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
-        assert_eq!(text(Given::Pairs(&other)), None);
-        assert_eq!(Given::Pairs(&other).value(1, 2), 3.0);
-        assert_eq!(Given::Pairs(&other).value(1, 0), 0.0);
+        assert_eq!(text(GivenCovariate::Pairs(&other)), None);
+        assert_eq!(GivenCovariate::Pairs(&other).value(1, 2), 3.0);
+        assert_eq!(GivenCovariate::Pairs(&other).value(1, 0), 0.0);
     }
 
     #[test]
     fn sizes_and_names_are_checked() {
         let text = |result: Result<()>| result.unwrap_err().to_string();
-        assert!(text(Given::Rows(vec![0.0]).check("age", 2, 3)).contains("the covariate 'age' does not fit"));
-        assert!(text(Given::Labels(vec![0.0, f64::NAN]).check("depth", 2, 2)).contains("label 1"));
+        assert!(text(GivenCovariate::Rows(vec![0.0]).check("age", 2, 3)).contains("the covariate 'age' does not fit"));
+        assert!(text(GivenCovariate::Labels(vec![0.0, f64::NAN]).check("depth", 2, 2)).contains("label 1"));
         assert!(text(check_name("rank", &[])).contains("one of ours"));
-        assert!(text(check_name("age", &[("age".to_owned(), Given::Rows(vec![]))])).contains("two given covariates"));
+        assert!(text(check_name("age", &[("age".to_owned(), GivenCovariate::Rows(vec![]))])).contains("two given covariates"));
     }
 }

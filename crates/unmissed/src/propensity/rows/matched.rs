@@ -1,6 +1,6 @@
 //! Matched pairs: those that the evidence shows to be relevant, and whether they were observed.
 
-use super::Given;
+use super::GivenCovariate;
 use super::covariates::{Covariate, Place, describe, score_unit};
 use super::newton::propensity;
 use crate::data::{Csr, Labels};
@@ -29,7 +29,7 @@ impl Matched {
         later: &Labels<'_>,
         scores: Option<&Csr<'_, f32>>,
         covariates: &[Covariate],
-        given: &[(String, Given<'_>)],
+        given: &[(String, GivenCovariate<'_>)],
         counts: &[u64],
     ) -> Matched {
         let mut x = Vec::new();

@@ -32,8 +32,8 @@ mod refit;
 
 pub use calibration::{Bin, Calibration};
 pub use covariates::{Covariate, Pair, Place, score_unit};
-pub use fit::{Evidence, RowFit};
-pub use given::{Given, GivenName, Level};
+pub use fit::{RowEvidence, RowFit};
+pub use given::{CovariateLevel, GivenCovariate, GivenName};
 pub use given_file::read_columns;
 pub use rank_hits::RankHits;
 
@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowModel {
     version: u32,
-    evidence: Evidence,
+    evidence: RowEvidence,
     audited: Option<String>,
     covariates: Vec<Covariate>,
     given: Vec<GivenName>,
@@ -71,7 +71,7 @@ pub struct RowModel {
 
 impl RowModel {
     /// What identified the propensities.
-    pub fn evidence(&self) -> Evidence {
+    pub fn evidence(&self) -> RowEvidence {
         self.evidence
     }
 
@@ -162,8 +162,8 @@ impl RowModel {
         covariates::describe(&self.covariates, count, pair.other_labels, pair.place, &mut x);
         let mut given = pair.given.iter().copied();
         x.extend(self.given.iter().map(|column| match column.level {
-            Level::Label => column.labels.get(pair.label as usize).copied().unwrap_or(0.0),
-            Level::Row | Level::Pair => given.next().unwrap_or(0.0),
+            CovariateLevel::Label => column.labels.get(pair.label as usize).copied().unwrap_or(0.0),
+            CovariateLevel::Row | CovariateLevel::Pair => given.next().unwrap_or(0.0),
         }));
         x.iter_mut().zip(&self.scales).for_each(|(x, scale)| *x /= scale);
         let effect = self.labels.binary_search(&pair.label).ok();

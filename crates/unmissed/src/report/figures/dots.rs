@@ -2,9 +2,8 @@
 //!
 //! The axis ends at 150 %; what lies beyond stands at the edge with its number. Beyond 100 % no score can be.
 
-use super::line::class;
-use super::svg::{Svg, cut, short, ticks};
 use crate::audit::{Standing, Verdict};
+use crate::report::plot::{Home, Svg, color_class, cut, short, ticks};
 
 const WIDTH: f64 = 460.0;
 const LEFT: f64 = 12.0;
@@ -13,7 +12,7 @@ const RIGHT: f64 = 440.0;
 const MOST: f64 = 1.5;
 
 /// The drawing.
-pub(super) fn svg(verdict: &Verdict, title: &str, is_file: bool) -> String {
+pub(super) fn svg(verdict: &Verdict, title: &str, home: Home) -> String {
     let models: Vec<&str> =
         verdict.standings.first().map_or(Vec::new(), |s| s.scores.iter().map(|score| score.model.as_str()).collect());
     let each = 13.0;
@@ -24,10 +23,10 @@ pub(super) fn svg(verdict: &Verdict, title: &str, is_file: bool) -> String {
     let scores = || verdict.standings.iter().flat_map(|standing| &standing.scores);
     let highest = scores().filter_map(|score| score.high.or(score.value)).fold(0.05, f64::max).min(MOST);
     let across = |value: f64| LEFT + (RIGHT - LEFT) * (value / highest).clamp(0.0, 1.0);
-    let mut svg = Svg::new(WIDTH, bottom + 44.0, title, is_file);
+    let mut svg = Svg::new(WIDTH, bottom + 44.0, title, home);
     for (place, model) in models.iter().enumerate() {
         let y = 14.0 + 20.0 * place as f64;
-        svg.path(&format!("p{}", class(place)), &format!("M{} {}h0", LEFT + 5.0, short(y - 4.0)));
+        svg.path(&format!("p{}", color_class(place)), &format!("M{} {}h0", LEFT + 5.0, short(y - 4.0)));
         svg.text((LEFT + 16.0, y), "start", "", &cut(model, 50));
     }
     for tick in ticks(0.0, highest, 6.0) {
@@ -44,7 +43,7 @@ pub(super) fn svg(verdict: &Verdict, title: &str, is_file: bool) -> String {
         let place = models.iter().position(|model| *model == score.model).unwrap_or(0);
         if let Some(value) = score.value.filter(|value| *value <= highest) {
             let at = short(across(value));
-            svg.path(&format!("l{} w", class(place)), &format!("M{at} {}V{}", short(top), short(bottom)));
+            svg.path(&format!("l{} w", color_class(place)), &format!("M{at} {}V{}", short(top), short(bottom)));
         }
     }
     for (row, standing) in verdict.standings.iter().enumerate() {
@@ -60,9 +59,12 @@ fn draw(svg: &mut Svg, standing: &Standing, models: &[&str], top: f64, (highest,
         let y = top + 27.0 + 13.0 * place as f64;
         let Some(value) = score.value else { continue };
         if let (Some(low), Some(high)) = (score.low, score.high) {
-            svg.path(&format!("l{} w", class(place)), &format!("M{} {}H{}", short(across(low)), short(y), short(across(high))));
+            svg.path(
+                &format!("l{} w", color_class(place)),
+                &format!("M{} {}H{}", short(across(low)), short(y), short(across(high))),
+            );
         }
-        svg.path(&format!("p{}", class(place)), &format!("M{} {}h0", short(across(value)), short(y)));
+        svg.path(&format!("p{}", color_class(place)), &format!("M{} {}h0", short(across(value)), short(y)));
         if value > highest {
             svg.text((RIGHT - 10.0, y + 4.0), "end", "", &format!("{:.0} % ▸", 100.0 * value));
         }

@@ -1,8 +1,7 @@
 //! The map of JPV's constants: which of two models is ahead where, and by how much.
 
-use super::svg::{Svg, cut, short, ticks};
-use crate::audit::flips::{FlipMap, MOST_A, MOST_B};
-use crate::propensity::models::{self, PROPENSITY_MODELS};
+use crate::audit::order_map::{MOST_A, MOST_B, OrderMap, presets};
+use crate::report::plot::{Home, Svg, cut, short, ticks};
 
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 372.0;
@@ -12,7 +11,7 @@ const BOX: [f64; 4] = [48.0, 450.0, 54.0, 326.0];
 const SHADES: f64 = 5.0;
 
 /// The drawing.
-pub(super) fn svg(map: &FlipMap, title: &str, is_file: bool) -> String {
+pub(super) fn svg(map: &OrderMap, title: &str, home: Home) -> String {
     let [left, right, top, bottom] = BOX;
     let (columns, rows) = (map.a.len(), map.b.len());
     let (width, height) = ((right - left) / columns as f64, (bottom - top) / rows as f64);
@@ -21,7 +20,7 @@ pub(super) fn svg(map: &FlipMap, title: &str, is_file: bool) -> String {
         let level = if largest > 0.0 { (difference.abs() / largest * SHADES).ceil().clamp(1.0, SHADES) } else { 1.0 };
         (difference < 0.0, level as u8)
     };
-    let mut svg = Svg::new(WIDTH, HEIGHT, title, is_file);
+    let mut svg = Svg::new(WIDTH, HEIGHT, title, home);
     for (place, name) in [&map.first, &map.second].into_iter().enumerate() {
         let y = 14.0 + 20.0 * place as f64;
         svg.rect((left, y - 10.0), (12.0, 12.0), &format!("f{place}"), 0.75);
@@ -56,11 +55,4 @@ pub(super) fn svg(map: &FlipMap, title: &str, is_file: bool) -> String {
         svg.text((across(a) + 9.0, up(b) + 4.0), "start", "h", name);
     }
     svg.finish()
-}
-
-/// Named constants of the model that lie on the map.
-pub(in crate::report) fn presets() -> Vec<(&'static str, f64, f64)> {
-    let jpv = PROPENSITY_MODELS.iter().find(|model| model.name() == "jpv").map_or(&[][..], |model| model.presets());
-    let place = |preset: &models::Preset| Some((preset.name, *preset.theta.first()?, *preset.theta.get(1)?));
-    jpv.iter().filter_map(place).filter(|(_, a, b)| *a <= MOST_A && *b <= MOST_B).collect()
 }

@@ -2,14 +2,12 @@
 //! files.
 
 mod dots;
-mod line;
-pub(super) mod map;
-mod svg;
+mod map;
 
 use super::charts;
-use super::plot::{self, Chart, Scale, Series};
-use crate::audit::flips::FlipMap;
-use crate::audit::{AuditResult, Kind, Verdict};
+use super::plot::{self, Chart, Home, Inline, Scale, Series};
+use crate::audit::order_map::OrderMap;
+use crate::audit::{AuditResult, CandidateKind, RecallByFrequency, Verdict};
 use crate::data::Output;
 use crate::error::Result;
 use std::path::{Path, PathBuf};
@@ -30,49 +28,43 @@ pub struct Figure {
 enum Drawing {
     Chart(Chart),
     Dots(Verdict),
-    Map(FlipMap),
+    Map(OrderMap),
 }
 
 impl Figure {
-    /// SVG for the page; empty when there is nothing to draw.
-    pub fn for_page(&self) -> String {
+    /// For the page; `None` when there is nothing to draw.
+    pub(super) fn inline(&self) -> Option<Inline> {
+        let whole = |svg: String| Inline { svg, caption: String::new(), legend: Vec::new() };
         match &self.drawing {
-            Drawing::Chart(chart) => line::svg(chart).unwrap_or_default(),
-            Drawing::Dots(verdict) => dots::svg(verdict, &self.title, false),
-            Drawing::Map(map) => map::svg(map, &self.title, false),
+            Drawing::Chart(chart) => Inline::new(chart).ok(),
+            Drawing::Dots(verdict) => Some(whole(dots::svg(verdict, &self.title, Home::Page))),
+            Drawing::Map(map) => Some(whole(map::svg(map, &self.title, Home::Page))),
         }
     }
 
     /// SVG for a file.
-    pub fn for_file(&self) -> Result<String> {
+    pub fn svg(&self) -> Result<String> {
         match &self.drawing {
             Drawing::Chart(chart) => plot::svg(chart),
-            Drawing::Dots(verdict) => Ok(dots::svg(verdict, &self.title, true)),
-            Drawing::Map(map) => Ok(map::svg(map, &self.title, true)),
-        }
-    }
-
-    /// Names of series and the classes of their colours, where the legend is not part of the drawing.
-    pub fn legend(&self) -> Vec<(String, String)> {
-        match &self.drawing {
-            Drawing::Chart(chart) => {
-                chart.series.iter().enumerate().map(|(place, s)| (s.name.clone(), line::class(place))).collect()
-            }
-            _ => Vec::new(),
+            Drawing::Dots(verdict) => Ok(dots::svg(verdict, &self.title, Home::File)),
+            Drawing::Map(map) => Ok(map::svg(map, &self.title, Home::File)),
         }
     }
 }
 
 /// The figures that the result allows, in the order of the page.
 pub fn figures(result: &AuditResult) -> Vec<Figure> {
-    [scores(result), frequencies(result), propensities(result), flips(result), by_frequency(result)].into_iter().flatten().collect()
+    [scores(result), frequencies(result), propensities(result), order_map(result), by_frequency(result)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Writes each figure as `ID.svg` and `ID.png` into a folder that exists.
 pub fn write(figures: &[Figure], folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for figure in figures {
-        let drawing = figure.for_file()?;
+        let drawing = figure.svg()?;
         let pixels = plot::png_of_svg(&drawing, &figure.title, 2.0)?;
         for (ending, bytes) in [("svg", drawing.as_bytes()), ("png", &pixels)] {
             let path = folder.as_ref().join(format!("{}.{ending}", figure.id));
@@ -130,8 +122,8 @@ fn propensities(result: &AuditResult) -> Option<Figure> {
     }
     // Estimates of all labels lie on top of each other: the last one is the one to use.
     let mut estimates = result.propensities.iter().filter(|report| !report.estimates.is_empty());
-    let assumed = estimates.clone().filter(|report| report.kind == Kind::Assumed);
-    for report in assumed.chain(estimates.rfind(|report| report.kind == Kind::Estimated)) {
+    let assumed = estimates.clone().filter(|report| report.kind == CandidateKind::Assumed);
+    for report in assumed.chain(estimates.rfind(|report| report.kind == CandidateKind::Estimated)) {
         chart = chart.series(charts::points(&report.name, &report.estimates));
     }
     let evidence = result.propensities.iter().any(|report| report.against.is_some());
@@ -148,10 +140,10 @@ fn propensities(result: &AuditResult) -> Option<Figure> {
     })
 }
 
-fn flips(result: &AuditResult) -> Option<Figure> {
-    let map = result.flips.as_ref()?;
-    let flipped = map.flipped();
-    let says = match flipped {
+fn order_map(result: &AuditResult) -> Option<Figure> {
+    let map = result.order_map.as_ref()?;
+    let share = map.share_of_second();
+    let says = match share {
         0.0 => format!("{} is ahead everywhere on the map.", map.first),
         1.0 => format!("{} is ahead everywhere on the map.", map.second),
         share => format!("{} is ahead on {:.0} % of the map.", map.second, 100.0 * share),
@@ -169,31 +161,17 @@ fn flips(result: &AuditResult) -> Option<Figure> {
     })
 }
 
-/// Recall of observed positives by training frequency: within a label the propensity cancels.
+/// Recall of observed positives by training frequency.
 fn by_frequency(result: &AuditResult) -> Option<Figure> {
-    let hits = result.tallies.as_ref()?;
-    let k = hits.depth();
+    let k = result.recall_by_frequency.first()?.k;
     let mut chart = Chart::new("Score against label frequency")
         .x("training rows with the label", Scale::Log)
         .y(format!("share of positives in the top {k}"), Scale::Linear)
         .y_covers(0.0, 0.1);
-    // Bins of a factor of two; labels never seen have no place on a logarithmic axis, and no model can have learned them.
-    let bin = |count: u64| count.checked_ilog2();
-    for model in &hits.models {
-        let mut bins: std::collections::BTreeMap<u32, (u64, u64)> = std::collections::BTreeMap::new();
-        for (place, count) in hits.counts.iter().enumerate() {
-            let Some(bin) = bin(*count) else { continue };
-            let entry = bins.entry(bin).or_default();
-            entry.0 += model.hits.iter().map(|rank| rank[place]).sum::<u64>();
-            entry.1 += hits.positives[place];
-        }
-        let (mut points, mut ends) = (Vec::new(), Vec::new());
-        for (bin, (found, positives)) in bins {
-            let interval = crate::propensity::quantiles::clopper_pearson(found, positives, result.level);
-            points.push((1.5 * 2f64.powi(bin as i32), found as f64 / positives as f64));
-            ends.push((interval.low, interval.high));
-        }
-        chart = chart.series(Series::line(model.name.clone(), points).intervals(ends));
+    for RecallByFrequency { model, bins, .. } in &result.recall_by_frequency {
+        // Each bin ends where the next begins, at twice its start.
+        let points = bins.iter().map(|bin| (1.5 * bin.from as f64, bin.recall));
+        chart = chart.series(Series::line(model.clone(), points).intervals(bins.iter().map(|bin| (bin.low, bin.high))));
     }
     chart.series.iter().any(|series| !series.points.is_empty()).then(|| Figure {
         id: "tail",

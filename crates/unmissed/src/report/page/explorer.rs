@@ -1,13 +1,10 @@
-//! What the sliders of the page need: hits by training count, and the constants to start from.
+//! The sliders of the page and the data they work with.
 
-use crate::audit::AuditResult;
-use crate::audit::flips::{MOST_A, MOST_B};
+use crate::audit::order_map::{MOST_A, MOST_B};
+use crate::audit::{AuditResult, Explorer};
 use crate::error::{Error, Result};
-use crate::propensity::models;
-use crate::report::figures::map::presets;
-use serde_json::json;
 
-pub(super) struct Explorer {
+pub(super) struct ExplorerView {
     /// JSON that may stand in a script element.
     pub(super) data: String,
     pub(super) a: f64,
@@ -20,44 +17,21 @@ pub(super) struct Explorer {
     pub(super) presets: Vec<(&'static str, f64, f64)>,
 }
 
-impl Explorer {
-    /// `None` without training counts, without hits, or with too few rows for the curve.
-    pub(super) fn new(result: &AuditResult) -> Result<Option<Explorer>> {
-        let (Some(hits), Some(sample)) = (&result.tallies, &result.sample) else { return Ok(None) };
-        if hits.depth() == 0 || sample.rows <= std::f64::consts::E {
-            return Ok(None);
-        }
-        let spec = models::parse(&models::spec_for("jpv", &result.name)?)?;
-        let theta = spec.curve().map_or(vec![0.55, 1.5], |phi| phi.theta().to_vec());
-        // Counts that nobody hit add nothing to any score.
-        let hit: Vec<usize> = (0..hits.counts.len())
-            .filter(|place| hits.models.iter().any(|model| model.hits.iter().any(|rank| rank[*place] > 0)))
-            .collect();
-        let pick = |values: &[u64]| hit.iter().map(|place| values[*place]).collect::<Vec<u64>>();
-        let models: Vec<_> = hits
-            .models
-            .iter()
-            .map(|model| json!({"name": model.name, "hits": model.hits.iter().map(|rank| pick(rank)).collect::<Vec<_>>()}))
-            .collect();
-        let map = result
-            .flips
-            .as_ref()
-            .map(|map| json!({"first": map.first, "second": map.second, "columns": map.a.len(), "rows": map.b.len()}));
-        let data = json!({
-            "rows": hits.rows, "n": sample.rows, "largest": sample.largest, "counts": pick(&hits.counts), "models": models, "map": map,
-            "presets": presets(), "most": [MOST_A, MOST_B],
-        });
+impl ExplorerView {
+    /// `None` when there is nothing to explore.
+    pub(super) fn new(result: &AuditResult) -> Result<Option<ExplorerView>> {
+        let Some(Explorer { data, constants: (a, b), k, depth }) = Explorer::new(result)? else { return Ok(None) };
         let text = serde_json::to_string(&data).map_err(|cause| Error::value(format!("cannot be written as json: {cause}")))?;
-        Ok(Some(Explorer {
+        Ok(Some(ExplorerView {
             data: in_script(&text),
-            a: theta[0],
-            b: theta[1],
+            a,
+            b,
             most_a: MOST_A,
             most_b: MOST_B,
-            k: result.verdict.k.min(hits.depth()),
-            depth: hits.depth(),
-            models: hits.models.len(),
-            presets: presets(),
+            k,
+            depth,
+            models: data.models.len(),
+            presets: data.presets,
         }))
     }
 }

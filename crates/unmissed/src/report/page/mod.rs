@@ -1,8 +1,8 @@
 //! An audit as one page: a single HTML file that needs no network, reads well without JavaScript, and gains sliders with it.
 //!
 //! [`render`] fills the templates (escaped by `askama`) with what an [`AuditResult`] says; nothing is computed here but how
-//! numbers are written. The content-security policy of the page allows its own style and script, by their hashes, and nothing
-//! else: no request leaves it, and no name from a file can become code.
+//! numbers are written. The content-security policy of the page allows its own style and script, by a nonce that is a checksum of
+//! the whole page, and nothing else: no request leaves it, and no name from a file can become code.
 
 mod csv;
 mod explorer;
@@ -14,18 +14,17 @@ mod verdict;
 
 use super::figures::{Figure, figures};
 use super::text::harmless_page;
-use super::{Column as Plain, STATISTICS};
+use super::{Column, STATISTICS};
 use crate::audit::AuditResult;
 use crate::data::Output;
 use crate::error::{Error, Result};
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use explorer::Explorer;
-use parts::{Cell, Picture, Table, grouped};
+use explorer::ExplorerView;
+use parts::{HtmlCell, HtmlTable, Picture, grouped};
 use propensities::Propensities;
 use scores::{MetricView, Tail};
-use sha2::{Digest, Sha256};
 use std::path::Path;
 use verdict::VerdictView;
 
@@ -39,22 +38,22 @@ struct Page {
     heading: String,
     data_line: String,
     version: String,
-    policy: String,
+    nonce: String,
     style: &'static str,
     script: &'static str,
     sections: Vec<(&'static str, &'static str)>,
     verdict: VerdictView,
-    data: Table,
+    data: HtmlTable,
     propensities: Option<Propensities>,
     scores: Vec<MetricView>,
     csv: String,
-    explorer: Option<Explorer>,
+    explorer: Option<ExplorerView>,
     tail: Option<Tail>,
-    assumptions: Table,
+    assumptions: HtmlTable,
     notes: Vec<String>,
     command: Option<String>,
     repeat: String,
-    files: Option<Table>,
+    files: Option<HtmlTable>,
     figure_scores: Option<Picture>,
     figure_frequencies: Option<Picture>,
     figure_propensities: Option<Picture>,
@@ -72,14 +71,14 @@ pub fn render(result: &AuditResult) -> Result<String> {
         title: format!("Audit: {heading}"),
         data_line: data_line(result),
         version: result.provenance.version.clone(),
-        policy: policy(),
+        nonce: String::new(),
         style: STYLE,
         script: SCRIPT,
         verdict: VerdictView::new(result),
         data: statistics(result),
         propensities: Propensities::new(result),
         csv: STANDARD.encode(csv::scores(result)),
-        explorer: Explorer::new(result)?,
+        explorer: ExplorerView::new(result)?,
         tail: Tail::new(result, &scores),
         scores,
         assumptions: assumptions(result),
@@ -95,9 +94,11 @@ pub fn render(result: &AuditResult) -> Result<String> {
         sections: Vec::new(),
         heading,
     };
-    let page = Page { sections: page.present(), ..page };
-    let text = page.render().map_err(|cause| Error::value(format!("cannot fill the page: {cause}")))?;
-    Ok(harmless_page(text))
+    let mut page = Page { sections: page.present(), ..page };
+    with_nonce(|nonce| {
+        page.nonce = nonce.to_owned();
+        page.render()
+    })
 }
 
 /// Writes the page to a file, which appears whole or not at all.
@@ -127,14 +128,13 @@ impl Page {
     }
 }
 
-/// Nothing from elsewhere, and only this style and this script.
-fn policy() -> String {
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
-    format!(
-        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(STYLE),
-        hash(SCRIPT)
-    )
+/// Fills a template twice: the nonce of the second time is a checksum of the first, so that it is the same for the same page, and
+/// nothing that stands in the page can know it beforehand.
+fn with_nonce(mut page: impl FnMut(&str) -> askama::Result<String>) -> Result<String> {
+    let failed = |cause| Error::value(format!("cannot fill the page: {cause}"));
+    let draft = page("").map_err(failed)?;
+    let nonce = STANDARD.encode(blake3::hash(draft.as_bytes()).as_bytes());
+    Ok(harmless_page(page(&nonce).map_err(failed)?))
 }
 
 /// The data in a line; the terminal shows it too.
@@ -165,30 +165,36 @@ pub fn data_line(result: &AuditResult) -> String {
     parts.join(", ")
 }
 
-fn statistics(result: &AuditResult) -> Table {
-    let mut table =
-        Table::new("statistics", "Statistics of the labels", "Medians and shares over all labels count those that never occur.")
-            .words(["statistic"])
-            .numbers(result.data.iter().map(|part| part.role));
-    let column = Plain::new("");
+fn statistics(result: &AuditResult) -> HtmlTable {
+    let mut table = HtmlTable::new(
+        "statistics",
+        "Statistics of the labels",
+        "Medians and shares over all labels count those that never occur.",
+    )
+    .words(["statistic"])
+    .numbers(result.data.iter().map(|part| part.role));
+    let column = Column::new("");
     for (name, value) in STATISTICS {
         let cells: Vec<_> = result.data.iter().map(|part| value(&part.statistics)).collect();
         if cells.iter().any(|cell| *cell != super::Cell::Missing) {
             let shown = cells.iter().map(|cell| match cell {
-                super::Cell::Missing => Cell::number(None, |_| String::new()),
-                super::Cell::Int(number) => Cell::whole(u64::try_from(*number).ok()),
-                cell => Cell::text(cell.shown(&column)).class("n"),
+                super::Cell::Missing => HtmlCell::number(None, |_| String::new()),
+                super::Cell::Int(number) => HtmlCell::whole(u64::try_from(*number).ok()),
+                cell => HtmlCell::text(cell.shown(&column)).class("n"),
             });
-            table.row("", std::iter::once(Cell::text(*name)).chain(shown));
+            table.row("", std::iter::once(HtmlCell::text(*name)).chain(shown));
         }
     }
     table
 }
 
-fn assumptions(result: &AuditResult) -> Table {
-    let mut table = Table::new("assumed", "Assumptions by estimator", "").words(["estimator", "metrics", "what must hold"]);
+fn assumptions(result: &AuditResult) -> HtmlTable {
+    let mut table = HtmlTable::new("assumed", "Assumptions by estimator", "").words(["estimator", "metrics", "what must hold"]);
     for assumed in &result.assumptions {
-        table.row("", [Cell::text(&*assumed.estimator), Cell::text(assumed.metrics.join(", ")), Cell::text(&*assumed.assumption)]);
+        table.row(
+            "",
+            [HtmlCell::text(&*assumed.estimator), HtmlCell::text(assumed.metrics.join(", ")), HtmlCell::text(&*assumed.assumption)],
+        );
     }
     table
 }
@@ -202,14 +208,20 @@ fn repeat(result: &AuditResult) -> String {
     )
 }
 
-fn files(result: &AuditResult) -> Option<Table> {
+fn files(result: &AuditResult) -> Option<HtmlTable> {
     let files = &result.provenance.files;
-    let mut table = Table::new("files", "Files that were read", "").words(["role", "file"]).numbers(["bytes"]).words(["SHA-256"]);
+    let mut table =
+        HtmlTable::new("files", "Files that were read", "").words(["role", "file"]).numbers(["bytes"]).words(["BLAKE3"]);
     for file in files {
-        let hash = file.sha256.as_deref().unwrap_or("a pipe: read once, not hashed");
+        let hash = file.blake3.as_deref().unwrap_or("a pipe: read once, not hashed");
         table.row(
             "",
-            [Cell::text(&*file.role), Cell::text(&*file.path), Cell::whole(Some(file.bytes)), Cell::text(hash).class("hash")],
+            [
+                HtmlCell::text(&*file.role),
+                HtmlCell::text(&*file.path),
+                HtmlCell::whole(Some(file.bytes)),
+                HtmlCell::text(hash).class("hash"),
+            ],
         );
     }
     (!files.is_empty()).then_some(table)

@@ -1,94 +1,96 @@
 //! The parts that pages are made of: tables and figures.
 
+use crate::error::Result;
 use crate::report::figures::Figure;
+use crate::report::plot::{Chart, Inline};
 use askama::Template;
 
 /// A table. Texts are escaped by the template.
 #[derive(Template, Default)]
 #[template(path = "table.html")]
-pub(super) struct Table {
+pub(super) struct HtmlTable {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) caption: String,
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Row>,
+    pub(super) columns: Vec<HtmlColumn>,
+    pub(super) rows: Vec<HtmlRow>,
     pub(super) sortable: bool,
 }
 
 /// A column; numbers stand on the right.
-pub(super) struct Column {
+pub(super) struct HtmlColumn {
     pub(super) name: String,
     pub(super) number: bool,
 }
 
 /// A row with the class of its line.
-pub(super) struct Row {
+pub(super) struct HtmlRow {
     pub(super) class: &'static str,
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<HtmlCell>,
 }
 
 /// A cell with what it sorts by.
 #[derive(Default)]
-pub(super) struct Cell {
+pub(super) struct HtmlCell {
     pub(super) text: String,
     pub(super) small: String,
     pub(super) class: &'static str,
     pub(super) sort: Option<String>,
 }
 
-impl Table {
-    pub(super) fn new(id: impl Into<String>, title: impl Into<String>, caption: impl Into<String>) -> Table {
-        Table { id: id.into(), title: title.into(), caption: caption.into(), ..Table::default() }
+impl HtmlTable {
+    pub(super) fn new(id: impl Into<String>, title: impl Into<String>, caption: impl Into<String>) -> HtmlTable {
+        HtmlTable { id: id.into(), title: title.into(), caption: caption.into(), ..HtmlTable::default() }
     }
 
     /// Columns of words.
     #[must_use]
-    pub(super) fn words<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Table {
-        self.columns.extend(names.into_iter().map(|name| Column { name: name.into(), number: false }));
+    pub(super) fn words<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> HtmlTable {
+        self.columns.extend(names.into_iter().map(|name| HtmlColumn { name: name.into(), number: false }));
         self
     }
 
     /// Columns of numbers.
     #[must_use]
-    pub(super) fn numbers<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Table {
-        self.columns.extend(names.into_iter().map(|name| Column { name: name.into(), number: true }));
+    pub(super) fn numbers<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> HtmlTable {
+        self.columns.extend(names.into_iter().map(|name| HtmlColumn { name: name.into(), number: true }));
         self
     }
 
     /// Readers may sort it.
     #[must_use]
-    pub(super) fn sortable(mut self) -> Table {
+    pub(super) fn sortable(mut self) -> HtmlTable {
         self.sortable = true;
         self
     }
 
-    pub(super) fn row(&mut self, class: &'static str, cells: impl IntoIterator<Item = Cell>) {
-        self.rows.push(Row { class, cells: cells.into_iter().collect() });
+    pub(super) fn row(&mut self, class: &'static str, cells: impl IntoIterator<Item = HtmlCell>) {
+        self.rows.push(HtmlRow { class, cells: cells.into_iter().collect() });
     }
 }
 
-impl Cell {
+impl HtmlCell {
     /// Words.
-    pub(super) fn text(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), ..Cell::default() }
+    pub(super) fn text(text: impl Into<String>) -> HtmlCell {
+        HtmlCell { text: text.into(), ..HtmlCell::default() }
     }
 
     /// A number as text; nothing stands for a missing one.
-    pub(super) fn number(value: Option<f64>, shown: impl Fn(f64) -> String) -> Cell {
+    pub(super) fn number(value: Option<f64>, shown: impl Fn(f64) -> String) -> HtmlCell {
         match value {
-            Some(value) => Cell { text: shown(value), class: "n", sort: Some(format!("{value}")), ..Cell::default() },
-            None => Cell { text: "–".into(), class: "n", ..Cell::default() },
+            Some(value) => HtmlCell { text: shown(value), class: "n", sort: Some(format!("{value}")), ..HtmlCell::default() },
+            None => HtmlCell { text: "–".into(), class: "n", ..HtmlCell::default() },
         }
     }
 
     /// A share in percent, without the sign.
-    pub(super) fn percent(value: Option<f64>) -> Cell {
-        Cell::number(value, |value| format!("{:.2}", 100.0 * value))
+    pub(super) fn percent(value: Option<f64>) -> HtmlCell {
+        HtmlCell::number(value, |value| format!("{:.2}", 100.0 * value))
     }
 
     /// The same with its interval in small print.
-    pub(super) fn percent_within(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Cell {
-        let mut cell = Cell::percent(value);
+    pub(super) fn percent_within(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> HtmlCell {
+        let mut cell = HtmlCell::percent(value);
         if let (Some(low), Some(high)) = (low, high) {
             cell.small = interval(low, high);
         }
@@ -96,16 +98,16 @@ impl Cell {
     }
 
     /// A whole number.
-    pub(super) fn whole(value: Option<u64>) -> Cell {
+    pub(super) fn whole(value: Option<u64>) -> HtmlCell {
         match value {
-            Some(value) => Cell { text: grouped(value), class: "n", sort: Some(value.to_string()), ..Cell::default() },
-            None => Cell { text: "–".into(), class: "n", ..Cell::default() },
+            Some(value) => HtmlCell { text: grouped(value), class: "n", sort: Some(value.to_string()), ..HtmlCell::default() },
+            None => HtmlCell { text: "–".into(), class: "n", ..HtmlCell::default() },
         }
     }
 
     /// Sets the class.
     #[must_use]
-    pub(super) fn class(mut self, class: &'static str) -> Cell {
+    pub(super) fn class(mut self, class: &'static str) -> HtmlCell {
         self.class = class;
         self
     }
@@ -130,7 +132,7 @@ pub(super) fn grouped(number: u64) -> String {
 #[derive(Template)]
 #[template(path = "figure.html")]
 pub(super) struct Picture {
-    id: &'static str,
+    id: String,
     title: String,
     caption: String,
     svg: String,
@@ -140,8 +142,13 @@ pub(super) struct Picture {
 impl Picture {
     /// `None` when there is nothing to draw.
     pub(super) fn new(figure: &Figure) -> Option<Picture> {
-        let svg = figure.for_page();
-        let (id, title, caption) = (figure.id, figure.title.clone(), figure.caption.clone());
-        (!svg.is_empty()).then(|| Picture { id, title, caption, svg, legend: figure.legend() })
+        let Inline { svg, legend, .. } = figure.inline()?;
+        Some(Picture { id: figure.id.into(), title: figure.title.clone(), caption: figure.caption.clone(), svg, legend })
+    }
+
+    /// A chart under the name of its file.
+    pub(super) fn of_chart(id: &str, chart: &Chart) -> Result<Picture> {
+        let Inline { svg, caption, legend } = Inline::new(chart)?;
+        Ok(Picture { id: id.into(), title: chart.title.clone(), caption, svg, legend })
     }
 }

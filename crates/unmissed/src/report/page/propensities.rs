@@ -1,13 +1,13 @@
 //! The propensity models as the page shows them.
 
-use super::parts::{Cell, Table};
-use crate::audit::{AuditResult, Kind};
+use super::parts::{HtmlCell, HtmlTable};
+use crate::audit::{AuditResult, CandidateKind};
 
 pub(super) struct Propensities {
-    pub(super) models: Table,
-    pub(super) against: Option<Table>,
-    pub(super) bands: Option<Table>,
-    pub(super) by_row: Option<Table>,
+    pub(super) models: HtmlTable,
+    pub(super) against: Option<HtmlTable>,
+    pub(super) bands: Option<HtmlTable>,
+    pub(super) by_row: Option<HtmlTable>,
     pub(super) notes: Vec<String>,
 }
 
@@ -29,12 +29,12 @@ impl Propensities {
     }
 }
 
-fn models(result: &AuditResult) -> Table {
+fn models(result: &AuditResult) -> HtmlTable {
     let has_mse = result.propensities.iter().any(|report| report.mse.is_some());
     let caption = "Implied labels a row: what training rows would have if nothing were missing. Priors above 1: labels for which no truth \
                    fits. Effective share: how much of the observed positives is left after weighing. Ten copies: the factor by which \
                    copying the data, which adds no information, changes a propensity; it should be 1.";
-    let mut table = Table::new("models", "What each model implies", caption).words(["model", "source"]).numbers([
+    let mut table = HtmlTable::new("models", "What each model implies", caption).words(["model", "source"]).numbers([
         "rarest label",
         "most frequent",
         "implied labels a row",
@@ -49,31 +49,31 @@ fn models(result: &AuditResult) -> Table {
     for report in &result.propensities {
         let three = |value: f64| format!("{value:.3}");
         let mut cells = vec![
-            Cell::text(&*report.name),
-            Cell::text(report.kind.name()),
-            Cell::number(report.rarest, three),
-            Cell::number(report.most_frequent, three),
-            Cell::number(report.labels_per_row, |value| format!("{value:.2}")),
-            Cell::whole(report.labels_per_row.map(|_| report.impossible)),
-            Cell::number(report.effective_share, |value| format!("{:.1}", 100.0 * value)),
-            Cell::number(report.change_by_copies, |value| format!("{value:.2}")),
+            HtmlCell::text(&*report.name),
+            HtmlCell::text(report.kind.name()),
+            HtmlCell::number(report.rarest, three),
+            HtmlCell::number(report.most_frequent, three),
+            HtmlCell::number(report.labels_per_row, |value| format!("{value:.2}")),
+            HtmlCell::whole(report.labels_per_row.map(|_| report.impossible)),
+            HtmlCell::number(report.effective_share, |value| format!("{:.1}", 100.0 * value)),
+            HtmlCell::number(report.change_by_copies, |value| format!("{value:.2}")),
         ];
         if report.impossible > 0 {
             cells[5].class = "impossible";
         }
         if has_mse {
-            cells.push(Cell::number(report.mse, |value| format!("{value:.3}")));
+            cells.push(HtmlCell::number(report.mse, |value| format!("{value:.3}")));
         }
         table.row("", cells);
     }
     table
 }
 
-fn against(result: &AuditResult) -> Option<Table> {
+fn against(result: &AuditResult) -> Option<HtmlTable> {
     let kind = result.propensities.iter().find_map(|report| report.against.as_ref())?.kind;
     let caption = "Labels a row that a model implies, and those of the evidence, with the standard error of the difference over rows. A right \
                    model has a z of about -2 to 2. Fitted and estimated models were made from this evidence: for them it is no test.";
-    let mut table = Table::new("against", format!("Against {}", kind.name()), caption)
+    let mut table = HtmlTable::new("against", format!("Against {}", kind.name()), caption)
         .words(["model", "training rows of the label"])
         .numbers(["implied", "evidence", "± se", "z", "claimed observed (%)", "evidence says (%)"])
         .words(["verdict"])
@@ -87,22 +87,22 @@ fn against(result: &AuditResult) -> Option<Table> {
                 (_, None) => format!("{} or more", gap.from),
             };
             let verdict = match (place, report.kind, against.contradicted) {
-                (0, Kind::Assumed, true) => "contradicted",
-                (0, Kind::Assumed, false) => "not contradicted",
+                (0, CandidateKind::Assumed, true) => "contradicted",
+                (0, CandidateKind::Assumed, false) => "not contradicted",
                 (0, _, _) => "made from it",
                 _ => "",
             };
-            let number = |value: f64| Cell::number(Some(value).filter(|v| v.is_finite()), |value| format!("{value:.3}"));
+            let number = |value: f64| HtmlCell::number(Some(value).filter(|v| v.is_finite()), |value| format!("{value:.3}"));
             let cells = [
-                Cell::text(&*report.name),
-                Cell::text(band),
+                HtmlCell::text(&*report.name),
+                HtmlCell::text(band),
                 number(gap.model),
                 number(gap.evidence),
                 number(gap.se),
-                Cell::number(gap.z, |z| format!("{z:.1}")),
-                Cell::number(Some(gap.claimed_share()), |share| format!("{:.1}", 100.0 * share)),
-                Cell::number(Some(gap.observed_share), |share| format!("{:.1}", 100.0 * share)),
-                Cell::text(verdict),
+                HtmlCell::number(gap.z, |z| format!("{z:.1}")),
+                HtmlCell::number(Some(gap.claimed_share()), |share| format!("{:.1}", 100.0 * share)),
+                HtmlCell::number(Some(gap.observed_share), |share| format!("{:.1}", 100.0 * share)),
+                HtmlCell::text(verdict),
             ];
             table.row(if place == 0 { "new" } else { "" }, cells);
         }
@@ -111,10 +111,10 @@ fn against(result: &AuditResult) -> Option<Table> {
 }
 
 /// The reliability curves of propensities that depend on the row.
-fn by_row(result: &AuditResult) -> Option<Table> {
+fn by_row(result: &AuditResult) -> Option<HtmlTable> {
     let caption = "Relevant pairs of the evidence in ten parts by the propensity that a fit to other rows gives them, and how many were \
                    observed, with 95 % intervals over rows. A right model has its predictions within the intervals.";
-    let mut table = Table::new("by-row", "Propensities that depend on the row: do they come true?", caption)
+    let mut table = HtmlTable::new("by-row", "Propensities that depend on the row: do they come true?", caption)
         .words(["model"])
         .numbers(["predicted (%)", "observed (%)", "interval", "pairs"])
         .words(["remarks"]);
@@ -122,12 +122,12 @@ fn by_row(result: &AuditResult) -> Option<Table> {
         for (place, bin) in report.calibration.bins.iter().enumerate() {
             let outside = bin.predicted < bin.low || bin.predicted > bin.high;
             let cells = [
-                Cell::text(&*report.model),
-                Cell::percent(Some(bin.predicted)),
-                Cell::percent(Some(bin.observed)),
-                Cell::text(super::parts::interval(bin.low, bin.high)).class("n"),
-                Cell::whole(Some(bin.pairs)),
-                Cell::text(if outside { "outside the interval" } else { "" }),
+                HtmlCell::text(&*report.model),
+                HtmlCell::percent(Some(bin.predicted)),
+                HtmlCell::percent(Some(bin.observed)),
+                HtmlCell::text(super::parts::interval(bin.low, bin.high)).class("n"),
+                HtmlCell::whole(Some(bin.pairs)),
+                HtmlCell::text(if outside { "outside the interval" } else { "" }),
             ];
             table.row(if place == 0 { "new" } else { "" }, cells);
         }
@@ -135,23 +135,23 @@ fn by_row(result: &AuditResult) -> Option<Table> {
     (!result.by_row.is_empty()).then_some(table)
 }
 
-fn bands(result: &AuditResult) -> Option<Table> {
+fn bands(result: &AuditResult) -> Option<HtmlTable> {
     let shown: Vec<_> = result.propensities.iter().filter(|report| !report.bands.is_empty()).collect();
     let first = shown.first()?;
     let caption = "Pooled: observed positives over what they stand for.";
-    let mut table = Table::new("bands", "Propensity by training frequency", caption)
+    let mut table = HtmlTable::new("bands", "Propensity by training frequency", caption)
         .words(["training rows with the label"])
         .numbers(["labels", "of positives (%)"])
         .numbers(shown.iter().map(|report| report.name.clone()));
     for (place, band) in first.bands.iter().enumerate().filter(|(_, band)| band.labels > 0) {
         let start = [
-            Cell::text(band.name()),
-            Cell::whole(Some(band.labels)),
-            Cell::number(Some(band.share), |share| format!("{:.1}", 100.0 * share)),
+            HtmlCell::text(band.name()),
+            HtmlCell::whole(Some(band.labels)),
+            HtmlCell::number(Some(band.share), |share| format!("{:.1}", 100.0 * share)),
         ];
         let values = shown
             .iter()
-            .map(|report| Cell::number(report.bands.get(place).and_then(|band| band.propensity), |p| format!("{p:.3}")));
+            .map(|report| HtmlCell::number(report.bands.get(place).and_then(|band| band.propensity), |p| format!("{p:.3}")));
         table.row("", start.into_iter().chain(values));
     }
     Some(table)

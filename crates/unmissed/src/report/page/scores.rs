@@ -1,16 +1,16 @@
 //! The scores as the page shows them: a table for each metric and k, and the groups of labels.
 
-use super::parts::{Cell, Table};
+use super::parts::{HtmlCell, HtmlTable};
 use crate::audit::AuditResult;
 use crate::error::Result;
 use crate::evaluate::Row;
-use crate::metrics::{self, Estimator};
+use crate::metrics::{self, Assumption, Estimator, Metric};
 
 /// The tables of one metric.
 pub(super) struct MetricView {
     pub(super) name: String,
     pub(super) summary: &'static str,
-    pub(super) tables: Vec<Table>,
+    pub(super) tables: Vec<HtmlTable>,
 }
 
 /// One view for each metric, in the order of the evaluation.
@@ -20,66 +20,76 @@ pub(super) fn metrics(result: &AuditResult) -> Result<Vec<MetricView>> {
     for row in rows {
         if views.iter().all(|view| view.name != row.metric) {
             let metric = metrics::find(row.metric.split(':').next().unwrap_or(&row.metric))?;
-            let tables = result.ks.iter().map(|k| table(result, &row.metric, *k, metric.highest(f64::INFINITY))).collect();
+            let tables = result.ks.iter().map(|k| table(result, &row.metric, *k, metric)).collect();
             views.push(MetricView { name: row.metric.clone(), summary: metric.summary(), tables });
         }
     }
     Ok(views)
 }
 
-/// Scoring and model down, value and normalised value across.
-fn table(result: &AuditResult, metric: &str, k: usize, highest: f64) -> Table {
-    let here: Vec<&Row> =
-        result.evaluation.rows.iter().filter(|row| row.metric == metric && row.k == k && row.group == "all").collect();
+/// Propensities and model down, value and normalised value across.
+fn table(result: &AuditResult, name: &str, k: usize, metric: &dyn Metric) -> HtmlTable {
+    let is_here = |row: &&Row| row.metric == name && row.k == k && row.group == "all";
+    let here: Vec<&Row> = result.evaluation.rows.iter().filter(is_here).collect();
     let has_normalized = here.iter().any(|row| row.estimator == Estimator::Normalized);
-    let id = format!("scores-{}-{k}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
-    let mut table = Table::new(id, format!("{metric}@{k}"), "").words(["propensities", "model"]).numbers(["score (%)", "interval"]);
+    let id = format!("scores-{}-{k}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+    let mut table =
+        HtmlTable::new(id, format!("{name}@{k}"), "").words(["propensities", "model"]).numbers(["score (%)", "interval"]);
     if has_normalized {
         table = table.numbers(["normalised (%)"]);
     }
     table = table.words(["remarks"]).sortable();
+    let cells = |name: &str, row: &Row, normalized: Option<&Row>, remark: &str| {
+        let mut cells = score_cells(name, row, metric);
+        if has_normalized {
+            cells.push(HtmlCell::percent(normalized.and_then(|row| row.value)));
+        }
+        cells.push(HtmlCell::text(remark));
+        cells
+    };
     let mut last = None;
     for row in here.iter().filter(|row| row.estimator != Estimator::Normalized) {
-        let name = row.propensity.as_deref().map_or("observed", |origin| result.short_name(origin));
+        let name = result.short_name(row);
         let group = if last == Some(name) { "" } else { "new" };
         last = Some(name);
         let normalized = here.iter().find(|other| {
             other.estimator == Estimator::Normalized && other.propensity == row.propensity && other.model == row.model
         });
-        table.row(group, cells(name, row, normalized.copied(), has_normalized, highest));
+        table.row(group, cells(name, row, normalized.copied(), remark(row, metric)));
     }
-    let truth = result.truth.iter().flat_map(|truth| &truth.rows);
-    for row in truth.filter(|row| row.metric == metric && row.k == k && row.group == "all") {
-        table.row("truth", cells("complete labels", row, None, has_normalized, highest));
+    for row in result.truth.iter().flat_map(|truth| &truth.rows).filter(is_here) {
+        table.row("truth", cells("complete labels", row, None, ""));
     }
     table
 }
 
-fn cells(name: &str, row: &Row, normalized: Option<&Row>, has_normalized: bool, highest: f64) -> Vec<Cell> {
-    let beyond = row.value.is_some_and(|value| value < 0.0 || value > highest);
+fn is_impossible(row: &Row, metric: &dyn Metric) -> bool {
+    row.value.is_some_and(|value| value < 0.0 || value > metric.highest(f64::INFINITY))
+}
+
+fn score_cells(name: &str, row: &Row, metric: &dyn Metric) -> Vec<HtmlCell> {
     let ends = row.low.zip(row.high).map_or("–".into(), |(low, high)| super::parts::interval(low, high));
-    let mut cells = vec![
-        Cell::text(name),
-        Cell::text(&*row.model),
-        Cell::percent(row.value).class(if beyond { "impossible" } else { "n" }),
-        Cell::text(ends).class("n"),
-    ];
-    if has_normalized {
-        cells.push(Cell::percent(normalized.and_then(|row| row.value)));
+    vec![
+        HtmlCell::text(name),
+        HtmlCell::text(&*row.model),
+        HtmlCell::percent(row.value).class(if is_impossible(row, metric) { "impossible" } else { "n" }),
+        HtmlCell::text(ends).class("n"),
+    ]
+}
+
+fn remark(row: &Row, metric: &dyn Metric) -> &'static str {
+    let is_lower_bound = || metric.offer(row.estimator).is_some_and(|offer| offer.assumption == Assumption::LowerBound);
+    match row.value {
+        None => "no meaningful value",
+        Some(_) if is_impossible(row, metric) => "impossible",
+        Some(_) if is_lower_bound() => "a lower bound",
+        Some(_) => "",
     }
-    let remark = match (beyond, row.value, row.assumption.starts_with("none: a lower bound")) {
-        (true, _, _) => "impossible",
-        (_, None, _) => "no meaningful value",
-        (_, _, true) => "a lower bound",
-        _ => "",
-    };
-    cells.push(Cell::text(remark));
-    cells
 }
 
 /// The groups of labels.
 pub(super) struct Tail {
-    pub(super) shares: Table,
+    pub(super) shares: HtmlTable,
     pub(super) note: &'static str,
     pub(super) scores: Vec<MetricView>,
 }
@@ -91,19 +101,19 @@ impl Tail {
         if groups.is_empty() {
             return None;
         }
-        let about = result.evaluation.notes.iter().find_map(|note| note.strip_prefix("groups: ")).unwrap_or_default();
-        let mut shares = Table::new("groups", "Groups of labels", about).words(["group"]).numbers([
+        let about = result.grouping.as_deref().unwrap_or_default();
+        let mut shares = HtmlTable::new("groups", "Groups of labels", about).words(["group"]).numbers([
             "labels",
             "of labels (%)",
             "of test positives (%)",
         ]);
         for group in groups {
-            let share = |value: f64| Cell::number(Some(value), |value| format!("{:.1}", 100.0 * value));
+            let share = |value: f64| HtmlCell::number(Some(value), |value| format!("{:.1}", 100.0 * value));
             shares.row(
                 "",
                 [
-                    Cell::text(&*group.name),
-                    Cell::whole(Some(group.labels)),
+                    HtmlCell::text(&*group.name),
+                    HtmlCell::whole(Some(group.labels)),
                     share(group.share_of_labels),
                     share(group.share_of_positives),
                 ],
@@ -125,12 +135,12 @@ impl Tail {
     }
 }
 
-/// Scoring and model down, groups across.
-fn group_table(result: &AuditResult, metric: &str, k: usize) -> Table {
+/// Propensities and model down, groups across.
+fn group_table(result: &AuditResult, metric: &str, k: usize) -> HtmlTable {
     let names: Vec<&str> = result.evaluation.groups.iter().map(|group| group.name.as_str()).collect();
     let id = format!("groups-{}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
     let caption = format!("In percent, with {:.0} % intervals below.", 100.0 * result.level);
-    let mut table = Table::new(id, format!("{metric}@{k} by group"), caption)
+    let mut table = HtmlTable::new(id, format!("{metric}@{k} by group"), caption)
         .words(["propensities", "model"])
         .numbers(names.iter().copied())
         .sortable();
@@ -140,15 +150,11 @@ fn group_table(result: &AuditResult, metric: &str, k: usize) -> Table {
             rows.iter().filter(|row| row.metric == metric && row.k == k && row.estimator != Estimator::Normalized).collect();
         let mut last = None;
         for row in here.iter().filter(|row| row.group == "all") {
-            let name = match (&row.propensity, is_truth) {
-                (_, true) => "complete labels",
-                (Some(origin), false) => result.short_name(origin),
-                (None, false) => "observed",
-            };
+            let name = if is_truth { "complete labels" } else { result.short_name(row) };
             let of = |group: &&str| {
                 let same = |other: &&&Row| other.group == **group && other.propensity == row.propensity && other.model == row.model;
                 let found = here.iter().filter(|other| other.estimator == row.estimator).find(same);
-                found.map_or_else(|| Cell::percent(None), |row| Cell::percent_within(row.value, row.low, row.high))
+                found.map_or_else(|| HtmlCell::percent(None), |row| HtmlCell::percent_within(row.value, row.low, row.high))
             };
             let class = match (is_truth, last == Some(name)) {
                 (true, _) => "truth",
@@ -156,7 +162,7 @@ fn group_table(result: &AuditResult, metric: &str, k: usize) -> Table {
                 _ => "",
             };
             last = Some(name);
-            table.row(class, [Cell::text(name), Cell::text(&*row.model)].into_iter().chain(names.iter().map(of)));
+            table.row(class, [HtmlCell::text(name), HtmlCell::text(&*row.model)].into_iter().chain(names.iter().map(of)));
         }
     }
     table

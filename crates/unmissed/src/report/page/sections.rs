@@ -1,14 +1,11 @@
 //! A page of sections: tables, charts and notes, one after the other, in the dress of the audit's page.
 
-use super::parts::{Cell, Column, Table};
-use super::{SCRIPT, STYLE, policy};
-use crate::error::{Error, Result};
-use crate::report::plot::{self, Chart};
-use crate::report::text::harmless_page;
+use super::parts::{HtmlCell, HtmlColumn, HtmlTable, Picture};
+use super::{SCRIPT, STYLE, with_nonce};
+use crate::error::Result;
+use crate::report::plot::Chart;
 use crate::report::{self, Align};
 use askama::Template;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 
 /// A section of the page.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +44,7 @@ struct Page<'a> {
     heading: &'a str,
     lead: &'a str,
     version: &'static str,
-    policy: String,
+    nonce: String,
     style: &'static str,
     script: &'static str,
     sections: Vec<Filled<'a>>,
@@ -57,15 +54,9 @@ struct Filled<'a> {
     id: &'a str,
     title: &'a str,
     lead: &'a [String],
-    tables: Vec<Table>,
-    pictures: Vec<Picture<'a>>,
+    tables: Vec<HtmlTable>,
+    pictures: Vec<Picture>,
     notes: &'a [String],
-}
-
-struct Picture<'a> {
-    id: &'a str,
-    title: &'a str,
-    svg: String,
 }
 
 /// The page as HTML.
@@ -81,37 +72,31 @@ struct Picture<'a> {
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 pub fn render(page: &Sections<'_>) -> Result<String> {
-    let filled = |section: &'_ Section<'_>| -> Result<Vec<String>> {
-        section.charts.iter().map(|(_, chart)| Ok(STANDARD.encode(plot::svg(chart)?))).collect()
-    };
     let mut sections = Vec::new();
     for section in &page.sections {
-        let drawings = filled(section)?;
         sections.push(Filled {
             id: &section.id,
             title: &section.title,
             lead: &section.lead,
             tables: section.tables.iter().map(table).collect(),
-            pictures: section
-                .charts
-                .iter()
-                .zip(drawings)
-                .map(|((id, chart), svg)| Picture { id, title: &chart.title, svg })
-                .collect(),
+            pictures: section.charts.iter().map(|(id, chart)| Picture::of_chart(id, chart)).collect::<Result<_>>()?,
             notes: &section.notes,
         });
     }
     let (version, style, script) = (env!("CARGO_PKG_VERSION"), STYLE, SCRIPT);
     let (kicker, heading, lead) = (&*page.kicker, &*page.heading, &*page.lead);
-    let text = Page { kicker, heading, lead, version, policy: policy(), style, script, sections }.render();
-    Ok(harmless_page(text.map_err(|cause| Error::value(format!("cannot fill the page: {cause}")))?))
+    let mut page = Page { kicker, heading, lead, version, nonce: String::new(), style, script, sections };
+    with_nonce(|nonce| {
+        page.nonce = nonce.to_owned();
+        page.render()
+    })
 }
 
 /// A table of a document as one of a page.
-fn table(from: &report::Table) -> Table {
-    let mut to = Table::new(from.name(), from.title().unwrap_or_default(), "").sortable();
+fn table(from: &report::Table) -> HtmlTable {
+    let mut to = HtmlTable::new(from.name(), from.title().unwrap_or_default(), "").sortable();
     let number: Vec<bool> = (0..from.columns().len()).map(|place| from.align(place) == Align::Right).collect();
-    to.columns = from.columns().iter().zip(&number).map(|(c, &number)| Column { name: c.heading(), number }).collect();
+    to.columns = from.columns().iter().zip(&number).map(|(c, &number)| HtmlColumn { name: c.heading(), number }).collect();
     for row in from.rows() {
         let cells = row.iter().zip(from.columns()).zip(&number).map(|((cell, column), &number)| {
             let text = match cell {
@@ -123,7 +108,7 @@ fn table(from: &report::Table) -> Table {
                 report::Cell::Float(value, _) => Some(value.to_string()),
                 _ => None,
             };
-            Cell { sort, ..Cell::text(text) }.class(if number { "n" } else { "" })
+            HtmlCell { sort, ..HtmlCell::text(text) }.class(if number { "n" } else { "" })
         });
         to.row("", cells);
     }

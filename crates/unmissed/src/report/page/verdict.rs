@@ -1,6 +1,6 @@
 //! The verdict and the findings as the page shows them.
 
-use super::parts::{Cell, Table, interval};
+use super::parts::{HtmlCell, HtmlTable, interval};
 use crate::audit::AuditResult;
 use crate::evaluate::{CHECKS, Severity};
 
@@ -24,9 +24,9 @@ pub(super) struct VerdictView {
     pub(super) headline: String,
     pub(super) severity: &'static str,
     pub(super) sentences: Vec<String>,
-    pub(super) needs: Vec<String>,
+    pub(super) rows_needed: Vec<String>,
     pub(super) codes: Vec<(String, &'static str)>,
-    pub(super) standings: Table,
+    pub(super) standings: HtmlTable,
     pub(super) findings: Vec<FindingView>,
 }
 
@@ -49,7 +49,7 @@ impl VerdictView {
             headline: result.verdict.headline.clone(),
             severity: severity(result.verdict.severity),
             sentences: result.verdict.sentences.clone(),
-            needs: result.needs.iter().map(|need| need.sentence.clone()).collect(),
+            rows_needed: result.rows_needed.iter().map(|need| need.sentence.clone()).collect(),
             standings: standings(result),
             findings,
         }
@@ -64,14 +64,14 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
-fn standings(result: &AuditResult) -> Table {
+fn standings(result: &AuditResult) -> HtmlTable {
     let verdict = &result.verdict;
     let truth = result.truth.is_some();
     let level = 100.0 * result.level;
-    let caption = format!("In percent, with {level:.0} % intervals. Bold: the higher score of each way of scoring.");
+    let caption = format!("In percent, with {level:.0} % intervals. Bold: the highest score under each propensity model.");
     let title = format!("{}@{} under each propensity model", verdict.metric, verdict.k);
     let mut table =
-        Table::new("standings", title, caption).words(["propensities", "model"]).numbers(["score", "interval", "normalised"]);
+        HtmlTable::new("standings", title, caption).words(["propensities", "model"]).numbers(["score", "interval", "normalised"]);
     if truth {
         table = table.numbers(["off by"]);
     }
@@ -93,23 +93,23 @@ fn standings(result: &AuditResult) -> Table {
                 remarks.push("wrong model first");
             }
             if first && standing.lead_stands == Some(false) {
-                remarks.push("lead within chance");
+                remarks.push("lead not significant");
             }
             if place == 0 && standing.contradicted {
                 remarks.push("contradicted by evidence");
             }
             let ends = score.low.zip(score.high).map_or("–".into(), |(low, high)| interval(low, high));
             let mut cells = vec![
-                Cell::text(&*standing.name),
-                Cell::text(&*score.model),
-                Cell::percent(score.value).class(class),
-                Cell::text(ends).class("n"),
-                Cell::percent(score.normalized),
+                HtmlCell::text(&*standing.name),
+                HtmlCell::text(&*score.model),
+                HtmlCell::percent(score.value).class(class),
+                HtmlCell::text(ends).class("n"),
+                HtmlCell::percent(score.normalized),
             ];
             if truth {
-                cells.push(Cell::number(score.error, |error| format!("{:+.2}", 100.0 * error)));
+                cells.push(HtmlCell::number(score.error, |error| format!("{:+.2}", 100.0 * error)));
             }
-            cells.push(Cell::text(remarks.join(", ")));
+            cells.push(HtmlCell::text(remarks.join(", ")));
             let row = match (standing.is_truth, place) {
                 (true, _) => "truth",
                 (false, 0) => "new",

@@ -50,12 +50,12 @@ pub enum Scale {
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A line from point to point; intervals are a band around it.
+pub enum Mark {
+    /// A line from point to point; intervals are a band around it, or bars where it has few points.
     Line,
     /// Dots; intervals are vertical bars through them.
     Points,
-    /// A line that keeps its height up to the next point; intervals are a band around it.
+    /// A line that keeps its height up to the next point; intervals as with a line.
     Steps,
 }
 
@@ -65,7 +65,7 @@ pub struct Series {
     /// The name in the legend; without one it is not in the legend.
     pub name: String,
     /// How it is drawn.
-    pub kind: Kind,
+    pub mark: Mark,
     /// The points, in the order in which a line goes through them.
     pub points: Vec<(f64, f64)>,
     /// The lower and upper end of an interval in y for each point, NaN where there is none.
@@ -124,23 +124,23 @@ impl Chart {
 }
 
 impl Series {
-    fn new(name: impl Into<String>, kind: Kind, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        Series { name: name.into(), kind, points: points.into_iter().collect(), intervals: None }
+    fn new(name: impl Into<String>, mark: Mark, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        Series { name: name.into(), mark, points: points.into_iter().collect(), intervals: None }
     }
 
     /// A line from point to point.
     pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        Series::new(name, Kind::Line, points)
+        Series::new(name, Mark::Line, points)
     }
 
     /// Dots.
     pub fn points(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        Series::new(name, Kind::Points, points)
+        Series::new(name, Mark::Points, points)
     }
 
     /// A line that keeps its height up to the next point.
     pub fn steps(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        Series::new(name, Kind::Steps, points)
+        Series::new(name, Mark::Steps, points)
     }
 
     /// Adds the interval of each point in y, as its lower and upper end.

@@ -1,22 +1,30 @@
 //! Charts: curves and points on linear or logarithmic axes, as SVG or PNG.
 //!
-//! A [`Chart`] says what is to be seen; [`svg`] draws it (with `kuva`), [`png`] turns the drawing into pixels (with `resvg`
-//! and a font that comes along, so that it looks the same on every machine), and [`write()`] picks one of the two by the
-//! name of the file. The colours can be told apart with any kind of colour vision, and the legend stands beside the data.
-//! Points that an axis cannot show (zero on a logarithmic one, NaN anywhere) are left out, and the chart says how many.
+//! A [`Chart`] says what is to be seen; [`svg`] draws it, [`png`] turns the drawing into pixels (with `resvg` and a font that
+//! comes along, so that it looks the same on every machine), and [`write()`] picks one of the two by the name of the file.
+//! Pages draw the same in classes that follow their theme. The colours can be told apart with any kind of colour vision, and
+//! the legend stands beside the data. Points that an axis cannot show (zero on a logarithmic one, NaN anywhere) are left out,
+//! and the chart says how many.
 
-pub(super) mod axis;
+mod axis;
 mod chart;
-mod draw;
+mod file;
+mod frame;
 mod raster;
+mod svg;
+mod words;
 
-pub use chart::{Axis, Chart, Kind, Scale, Series};
-pub use draw::svg;
+pub(super) use axis::ticks;
+pub use chart::{Axis, Chart, Mark, Scale, Series};
+pub use file::svg;
 pub use raster::png;
 pub(super) use raster::png_of_svg;
+pub(super) use svg::{Home, Svg, color_class, short};
+pub(super) use words::cut;
 
 use crate::data::Output;
 use crate::error::{Error, Result};
+use frame::{Frame, Placed};
 use std::path::Path;
 
 /// Pixels per unit of the drawing in the PNG files that [`write()`] makes: 1600 by 1000 pixels, enough for print.
@@ -48,6 +56,26 @@ pub fn write(chart: &Chart, path: impl AsRef<Path>) -> Result<()> {
 /// Whether [`write()`] can write a file of this name: to be asked before long work, not after it.
 pub fn check_name(path: impl AsRef<Path>) -> Result<()> {
     Picture::of_name(path.as_ref()).map(drop)
+}
+
+/// A chart as a page has it: the drawing, and the caption and the legend (names with the classes of their colours) to put around it.
+pub(super) struct Inline {
+    pub(super) svg: String,
+    pub(super) caption: String,
+    pub(super) legend: Vec<(String, String)>,
+}
+
+impl Inline {
+    pub(super) fn new(chart: &Chart) -> Result<Inline> {
+        const SIZE: (f64, f64) = (460.0, 320.0);
+        let placed = Placed::new(chart)?;
+        let mut svg = Svg::new(SIZE.0, SIZE.1, &chart.title, Home::Page);
+        let (top, bottom) = (10.0, SIZE.1 - 48.0);
+        placed.draw(&mut svg, Frame { left: 4.0 + placed.left_margin(bottom - top), right: SIZE.0 - 10.0, top, bottom });
+        let named = chart.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
+        let legend = named.map(|(place, series)| (series.name.clone(), color_class(place))).collect();
+        Ok(Inline { svg: svg.finish(), caption: placed.caption(), legend })
+    }
 }
 
 enum Picture {

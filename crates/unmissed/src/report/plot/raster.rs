@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use resvg::{tiny_skia, usvg};
 use std::sync::{Arc, OnceLock};
 
-/// The family of the font that comes along; the drawing library lays texts out by its measures.
-pub(super) const FONT: &str = "DejaVu Sans";
+/// The family of the font that comes along.
+const FONT: &str = "DejaVu Sans";
 
 /// The chart as the bytes of a PNG file, `scale` pixels per unit of the drawing (1 gives 800 by
 /// 500 pixels, more in height where the legend needs it).

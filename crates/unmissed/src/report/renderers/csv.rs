@@ -16,6 +16,8 @@ use std::io::{self, Write};
 /// See the [module](self).
 pub(super) struct Csv;
 
+impl crate::sealed::Sealed for Csv {}
+
 impl Named for Csv {
     fn name(&self) -> &'static str {
         "csv"

@@ -13,6 +13,8 @@ use std::io;
 /// See the [module](self).
 pub(super) struct Json;
 
+impl crate::sealed::Sealed for Json {}
+
 impl Named for Json {
     fn name(&self) -> &'static str {
         "json"

@@ -13,6 +13,8 @@ use std::io;
 /// See the [module](self).
 pub(super) struct Latex;
 
+impl crate::sealed::Sealed for Latex {}
+
 impl Named for Latex {
     fn name(&self) -> &'static str {
         "latex"

@@ -12,6 +12,8 @@ use std::io;
 /// See the [module](self).
 pub(super) struct Markdown;
 
+impl crate::sealed::Sealed for Markdown {}
+
 impl Named for Markdown {
     fn name(&self) -> &'static str {
         "markdown"

@@ -13,6 +13,7 @@ mod table;
 
 use super::Document;
 use crate::error::Result;
+use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 use std::io;
 
@@ -22,8 +23,8 @@ const MISSING: &str = "–";
 /// All renderers; the first is the default.
 pub static RENDERERS: &[&dyn Renderer] = &[&table::Table, &json::Json, &csv::Csv, &markdown::Markdown, &latex::Latex];
 
-/// A way to write a document down.
-pub trait Renderer: Named + Sync {
+/// A way to write a document down. Only this crate implements it.
+pub trait Renderer: Named + Sealed + Sync {
     /// Writes the document. `width` is the number of character columns there are, where that matters; `None` is no limit.
     /// The only thing that can fail is the writing.
     fn render(&self, document: &Document, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()>;

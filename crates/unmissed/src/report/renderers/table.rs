@@ -21,6 +21,8 @@ const NARROWEST: usize = 10;
 /// More lines than this a wrapped text does not get.
 const MOST_LINES: usize = 8;
 
+impl crate::sealed::Sealed for Table {}
+
 impl Named for Table {
     fn name(&self) -> &'static str {
         "table"

@@ -1,7 +1,7 @@
 //! Small random data and the definitions written out, for the tests of evaluation.
 
+use crate::common::rng::{Purpose, row_key, uniform_at};
 use unmissed::data::{Csr, Labels};
-use unmissed::rng::{Purpose, row_key, uniform_at};
 
 /// A set of rows: relevant labels, and scores of some labels.
 #[derive(Clone, Debug)]

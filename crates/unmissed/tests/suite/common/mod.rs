@@ -1,6 +1,12 @@
 //! Helpers for integration tests.
 
 pub mod evaluation;
+/// What the library draws its numbers from. It is no part of its public surface, so the tests have a copy of their own.
+#[allow(dead_code)]
+#[path = "../../../src/rng.rs"]
+pub mod rng;
+#[path = "../../../src/sigmoid.rs"]
+pub mod sigmoid;
 
 use std::path::{Path, PathBuf};
 use unmissed::data::formats::{Content, ReadOptions, read};

@@ -4,7 +4,6 @@
 //! block as they arrive, and what is claimed but not there is an error.
 
 use crate::error::{Error, Result, shown};
-use npyz::WriterBuilder;
 use std::io::{self, Read, Write};
 
 /// Elements are decoded in blocks of this many bytes; a multiple of every element's size.
@@ -183,9 +182,17 @@ fn parse_header(text: &str) -> Option<(&str, Vec<u64>)> {
 
 /// Writes the header of an array; `kind` is numpy's, as in `<i4`, and no `shape` stands for a single value.
 pub(super) fn write_header(output: &mut impl Write, kind: &str, shape: &[u64]) -> io::Result<()> {
-    let kind: npyz::TypeStr = kind.parse().map_err(io::Error::other)?;
-    let options = npyz::WriteOptions::new_header_only().dtype(npyz::DType::Plain(kind));
-    options.shape(shape).writer(output).write_header_only().map(|_| ())
+    let shape = match shape {
+        [length] => format!("({length},)"),
+        lengths => format!("({})", lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+    // Spaces and a line end up to a multiple of 64 bytes, so that the elements of a mapped file are aligned.
+    let start = b"\x93NUMPY\x01\x00";
+    let length = (start.len() + 2 + header.len() + 1).next_multiple_of(64) - start.len() - 2;
+    output.write_all(start)?;
+    output.write_all(&u16::try_from(length).map_err(io::Error::other)?.to_le_bytes())?;
+    writeln!(output, "{header:width$}", width = length - 1)
 }
 
 /// Writes an array of one dimension, element by element in little-endian order.
@@ -262,6 +269,24 @@ mod tests {
         let mut bytes = b"\x93NUMPY\x02\x00".to_vec();
         bytes.extend(u32::MAX.to_le_bytes());
         assert!(ids(&bytes).unwrap_err().to_string().contains("too long"));
+    }
+
+    /// What `numpy.save` writes for `numpy.arange(3, dtype="<i4")`, and the start for a single string.
+    #[test]
+    fn written_headers_are_numpys() {
+        let mut bytes = Vec::new();
+        write_array(&mut bytes, "<i4", (0..3i32).map(i32::to_le_bytes)).unwrap();
+        let mut expected = b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }".to_vec();
+        expected.resize(127, b' ');
+        expected.extend(b"\n\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00");
+        assert_eq!(bytes.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        for (shape, text) in [(&[][..], "()"), (&[2, 3], "(2, 3)")] {
+            let mut bytes = Vec::new();
+            write_header(&mut bytes, "|S3", shape).unwrap();
+            assert!(bytes.len() % 64 == 0 && bytes.ends_with(b" \n"));
+            let parsed = std::str::from_utf8(&bytes[10..]).ok().and_then(parse_header);
+            assert_eq!(parsed, Some(("|S3", shape.to_vec())), "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@ use crate::data::Labels;
 use crate::data::formats::{read, write};
 
 fn scores() -> Csr<'static, f32> {
-    Csr::new(5, vec![0, 2, 2, 4], vec![4, 0, 1, 2], vec![0.5f32, 0.0, -1.25, 1e-30]).unwrap()
+    Csr::from_arrays(5, vec![0, 2, 2, 4], vec![4, 0, 1, 2], vec![0.5f32, 0.0, -1.25, 1e-30]).unwrap()
 }
 
 fn data(features: bool) -> Content {

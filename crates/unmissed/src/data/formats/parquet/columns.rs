@@ -103,13 +103,12 @@ impl Lists {
                 .expected(format!("{} values in row {} (counted from 0)", length(&self), row - 1))
                 .found(length(&values).to_string()));
         }
-        Csr::new(cols, self.offsets, self.ids, values.values)
+        Csr::from_arrays(cols, self.offsets, self.ids, values.values)
     }
 
     /// The label matrix with these ids.
     pub(super) fn into_labels(self, cols: u64) -> Result<Labels<'static>> {
-        let ones = vec![(); self.ids.len()];
-        Csr::new(cols, self.offsets, self.ids, ones)
+        Labels::new(cols, self.offsets, self.ids)
     }
 }
 

@@ -15,15 +15,10 @@
 //! what is relevant among those is known. So the controlled propensity is `shown / m` for every item.
 //!
 //! ```
-//! use unmissed::data::generators::{GENERATORS, Settings};
-//! let survey = unmissed::spec::find(GENERATORS, "generator", "survey")?;
-//! let mut settings = Settings::of(survey);
-//! for (name, value) in [("users", "100"), ("test-users", "10"), ("controlled-users", "50"), ("items", "200"), ("shown", "8")] {
-//!     settings.set(name, value)?;
-//! }
-//! let data = survey.generate(&settings, 1)?;
-//! let shown = data.part("controlled_shown").map(|part| part.labels().nnz());
-//! assert_eq!(shown, Some(50 * 8));
+//! use unmissed::data::generators::generate;
+//! let sizes = [("users", "100"), ("test-users", "10"), ("controlled-users", "50"), ("items", "200"), ("shown", "8")];
+//! let data = generate("survey", &sizes, 1)?;
+//! assert_eq!(data.part("controlled_shown")?.labels().nnz(), 50 * 8);
 //! let priors: f64 = data.tables[1].rows.iter().map(|row| row[0]).sum();
 //! assert!((priors - 12.0).abs() < 1e-9, "6 % of 200 items are relevant to a user, on average");
 //! # Ok::<(), unmissed::Error>(())
@@ -42,7 +37,8 @@
 
 pub(super) mod world;
 
-use super::{Generated, Generator, Parameter, Settings, Table, row_number};
+use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
+use crate::data::csr::checked_cols;
 use crate::data::{Dataset, Labels};
 use crate::error::Result;
 use crate::spec::Named;
@@ -55,6 +51,8 @@ const CONTROLLED: u64 = 2;
 /// See the module's page.
 pub(super) struct Survey;
 
+impl crate::sealed::Sealed for Survey {}
+
 impl Named for Survey {
     fn name(&self) -> &'static str {
         "survey"
@@ -65,35 +63,39 @@ impl Named for Survey {
 }
 
 impl Generator for Survey {
-    fn parameters(&self) -> &'static [Parameter] {
+    fn parameters(&self) -> &'static [GeneratorParameter] {
         &[
-            Parameter { name: "users", default: "10000", help: "users of the training part" },
-            Parameter { name: "test-users", default: "3000", help: "users of the test part" },
-            Parameter { name: "controlled-users", default: "5000", help: "users who are shown items at random" },
-            Parameter { name: "items", default: "1000", help: "number of items (labels)" },
-            Parameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
-            Parameter { name: "dim", default: "20", help: "dimensions of taste, and number of features" },
-            Parameter { name: "relevant", default: "0.06", help: "share of the items that are relevant to a user, on average" },
-            Parameter { name: "tail", default: "0.8", help: "how fast relevance falls with an item's rank" },
-            Parameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
-            Parameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
-            Parameter { name: "gamma", default: "0.5", help: "exponent of the propensity curve" },
-            Parameter { name: "scatter", default: "0.5", help: "standard deviation of log propensities around the curve" },
-            Parameter { name: "rise", default: "0", help: "how much more often users rate what they like more" },
+            GeneratorParameter { name: "users", default: "10000", help: "users of the training part" },
+            GeneratorParameter { name: "test-users", default: "3000", help: "users of the test part" },
+            GeneratorParameter { name: "controlled-users", default: "5000", help: "users who are shown items at random" },
+            GeneratorParameter { name: "items", default: "1000", help: "number of items (labels)" },
+            GeneratorParameter { name: "shown", default: "10", help: "items that a controlled user is shown" },
+            GeneratorParameter { name: "dim", default: "20", help: "dimensions of taste, and number of features" },
+            GeneratorParameter {
+                name: "relevant",
+                default: "0.06",
+                help: "share of the items that are relevant to a user, on average",
+            },
+            GeneratorParameter { name: "tail", default: "0.8", help: "how fast relevance falls with an item's rank" },
+            GeneratorParameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
+            GeneratorParameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
+            GeneratorParameter { name: "gamma", default: "0.5", help: "exponent of the propensity curve" },
+            GeneratorParameter { name: "scatter", default: "0.5", help: "standard deviation of log propensities around the curve" },
+            GeneratorParameter { name: "rise", default: "0", help: "how much more often users rate what they like more" },
         ]
     }
 
-    fn generate(&self, settings: &Settings, seed: u64) -> Result<Generated> {
+    fn generate(&self, settings: &GeneratorSettings, seed: u64) -> Result<Generated> {
         for users in ["users", "test-users", "controlled-users"] {
             settings.check_size(settings.whole(users, 1)?, settings.whole("items", 1)?.max(settings.whole("dim", 1)?))?;
         }
         let world = World::new(settings, seed)?;
+        let items = checked_cols(world.items.len() as u64)?;
         let shown_each = settings.whole("shown", 1)?;
-        if shown_each > world.items.len() {
-            let items = format!("at most the number of items, {}", world.items.len());
-            return Err(settings.wrong("shown", &items, &shown_each.to_string()));
-        }
-        let all = |_: u64| 0..world.items.len() as u32;
+        let Some(shown_each) = u32::try_from(shown_each).ok().filter(|shown| *shown <= items) else {
+            return Err(settings.wrong("shown", &format!("at most the number of items, {items}"), &shown_each.to_string()));
+        };
+        let all = |_: u64| 0..items;
         let mut parts = Vec::new();
         for (observed, clean, users, part) in [("train", "train_clean", "users", TRAIN), ("test", "test_clean", "test-users", TEST)]
         {
@@ -102,16 +104,16 @@ impl Generator for Survey {
             parts.push((clean, made.relevant));
         }
         let controlled_users = settings.whole("controlled-users", 1)?;
-        let shown = |row| draw(seed, row, shown_each, world.items.len());
+        let shown = |row| draw(seed, row, shown_each, items);
         let pattern = (0..controlled_users).map(|row| shown(row_number(CONTROLLED, row)));
         parts.push(("controlled", world.users(controlled_users, CONTROLLED, shown)?.relevant));
-        parts.push(("controlled_shown", Dataset::new(None, Labels::from_ids(world.items.len() as u64, pattern)?)?));
+        parts.push(("controlled_shown", Dataset::new(None, Labels::from_ids(items.into(), pattern)?)?));
         let column = |get: fn(&Item) -> Vec<f64>| world.items.iter().map(get).collect();
         Ok(Generated {
             parts,
             tables: vec![
-                Table { stem: "propensities", columns: &["propensity"], rows: column(|item| vec![item.propensity]) },
-                Table { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]) },
+                LabelTable { stem: "propensities", columns: &["propensity"], rows: column(|item| vec![item.propensity]) },
+                LabelTable { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]) },
             ],
             notes: vec![
                 format!("controlled users were shown {shown_each} of {} items: --rate {shown_each}/{0}", world.items.len()),
@@ -127,7 +129,7 @@ mod tests {
     use super::*;
     use crate::data::LabelStats;
 
-    fn small() -> Settings {
+    fn small() -> GeneratorSettings {
         settings(
             &Survey,
             &[

@@ -1,7 +1,7 @@
 //! Items and users of a survey: who likes what, and how often that is seen.
 
-use super::super::{Settings, row_number};
-use crate::data::{Dataset, Dense, Features, Labels, check_dense};
+use super::super::{GeneratorSettings, row_number};
+use crate::data::{Dataset, Dense, Features, Labels, check_label_limit};
 use crate::error::Result;
 use crate::rng::{Purpose, below, row_key, stream, uniform_at};
 use crate::sigmoid::sigmoid;
@@ -44,13 +44,13 @@ pub(super) struct Users {
 }
 
 impl World {
-    pub(super) fn new(settings: &Settings, seed: u64) -> Result<World> {
+    pub(super) fn new(settings: &GeneratorSettings, seed: u64) -> Result<World> {
         let up_to =
             |name, most: f64| settings.number(name, &format!("a number from 0 to {most}"), |number| (0.0..=most).contains(&number));
         let (items, dim) = (settings.whole("items", 1)?, settings.whole("dim", 1)?);
         let share = settings.number("relevant", "a share above 0 and below 1", |share| share > 0.0 && share < 1.0)?;
         let relevant = share * items as f64;
-        check_dense(items as u64)?;
+        check_label_limit(items as u64)?;
         settings.check_size(items, dim)?;
         let (tail, strength, noise) = (up_to("tail", MOST)?, up_to("strength", MOST)?, up_to("noise", MOST)?);
         let (gamma, scatter, rise) = (up_to("gamma", MOST)?, up_to("scatter", MOST_SCATTER)?, up_to("rise", MOST_SCATTER)?);
@@ -173,10 +173,11 @@ pub(in super::super) fn bias(prior: f64, strength: f64) -> f64 {
 }
 
 /// `count` of the items, uniformly without replacement (Floyd's algorithm), ascending.
-pub(in super::super) fn draw(seed: u64, row: u64, count: usize, items: usize) -> BTreeSet<u32> {
+pub(in super::super) fn draw(seed: u64, row: u64, count: u32, items: u32) -> BTreeSet<u32> {
     let mut rng = stream(seed, Purpose::Shown, row);
     let mut drawn = BTreeSet::new();
-    for last in (items - count) as u32..items as u32 {
+    for last in items - count..items {
+        // At most `last`, so nothing is cut off.
         let item = below(&mut rng, u64::from(last) + 1) as u32;
         if !drawn.insert(item) {
             drawn.insert(last);

@@ -43,7 +43,7 @@ impl YahooR3 {
 
 /// A folder with a data set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct DataFolder {
     /// The folder's name.
     pub name: String,
     /// The folder.
@@ -51,18 +51,18 @@ pub struct Given {
 }
 
 /// The data sets in folders: a folder is one itself, or has them as its subfolders.
-pub fn given(folders: &[PathBuf]) -> Result<Vec<Given>> {
+pub fn data_folders(folders: &[PathBuf]) -> Result<Vec<DataFolder>> {
     let mut found = Vec::new();
     for folder in folders {
         let before = found.len();
-        let own = Given::at(folder)?;
+        let own = DataFolder::at(folder)?;
         if own.is_data() {
             found.push(own);
         } else {
             let mut inside: Vec<PathBuf> = listed(folder)?.into_iter().filter(|path| path.is_dir()).collect();
             inside.sort();
             for path in inside {
-                let set = Given::at(&path)?;
+                let set = DataFolder::at(&path)?;
                 if set.is_data() {
                     found.push(set);
                 }
@@ -77,11 +77,11 @@ pub fn given(folders: &[PathBuf]) -> Result<Vec<Given>> {
     Ok(found)
 }
 
-impl Given {
-    fn at(folder: &Path) -> Result<Given> {
+impl DataFolder {
+    fn at(folder: &Path) -> Result<DataFolder> {
         let whole = folder.canonicalize().map_err(|cause| Error::io("cannot open the folder", folder, cause))?;
         let name = whole.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Ok(Given { name, folder: folder.to_path_buf() })
+        Ok(DataFolder { name, folder: folder.to_path_buf() })
     }
 
     fn is_data(&self) -> bool {
@@ -130,11 +130,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("toy");
         std::fs::create_dir(&inner).unwrap();
-        assert!(given(&[folder.path().to_path_buf()]).is_err());
+        assert!(data_folders(&[folder.path().to_path_buf()]).is_err());
         std::fs::write(inner.join("toy_train.txt"), "2 1 2\n0 0:1\n1 0:1\n").unwrap();
         std::fs::write(inner.join("toy_test.txt"), "1 1 2\n1 0:1\n").unwrap();
-        let outer = given(&[folder.path().to_path_buf()]).unwrap();
-        let itself = given(std::slice::from_ref(&inner)).unwrap();
+        let outer = data_folders(&[folder.path().to_path_buf()]).unwrap();
+        let itself = data_folders(std::slice::from_ref(&inner)).unwrap();
         assert_eq!((outer[0].name.as_str(), itself.len()), ("toy", 1));
         let (train, test) = outer[0].rows().unwrap().unwrap();
         assert_eq!((train.rows(), test.rows()), (2, 1));

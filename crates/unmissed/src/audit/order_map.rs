@@ -6,7 +6,8 @@
 use crate::data::LabelStats;
 use crate::error::Result;
 use crate::evaluate::HitsByCount;
-use crate::propensity::{Sample, models};
+use crate::propensity::Sample;
+use crate::propensity::models::{self, PROPENSITY_MODELS, Preset};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -21,7 +22,7 @@ pub const MOST_B: f64 = 10.0;
 
 /// Differences of two models over (a, b).
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlipMap {
+pub struct OrderMap {
     /// The model that is ahead as observed.
     pub first: String,
     /// The other.
@@ -36,9 +37,9 @@ pub struct FlipMap {
     pub difference: Vec<f64>,
 }
 
-impl FlipMap {
+impl OrderMap {
     /// The map of two models of the tallies, by their places.
-    pub fn new(hits: &HitsByCount, train: &LabelStats, k: usize, first: usize, second: usize) -> Result<FlipMap> {
+    pub fn new(hits: &HitsByCount, train: &LabelStats, k: usize, first: usize, second: usize) -> Result<OrderMap> {
         let sample = Sample::of(train);
         let a: Vec<f64> = (0..COLUMNS).map(|i| MOST_A * i as f64 / (COLUMNS - 1) as f64).collect();
         let b: Vec<f64> = (0..ROWS).map(|i| MOST_B * i as f64 / (ROWS - 1) as f64).collect();
@@ -51,11 +52,18 @@ impl FlipMap {
         };
         let difference = (0..COLUMNS * ROWS).into_par_iter().map(cell).collect::<Result<_>>()?;
         let name = |place: usize| hits.models[place].name.clone();
-        Ok(FlipMap { first: name(first), second: name(second), k, a, b, difference })
+        Ok(OrderMap { first: name(first), second: name(second), k, a, b, difference })
     }
 
     /// Share of the cells in which the second model is ahead.
-    pub fn flipped(&self) -> f64 {
+    pub fn share_of_second(&self) -> f64 {
         self.difference.iter().filter(|d| **d < 0.0).count() as f64 / self.difference.len().max(1) as f64
     }
+}
+
+/// JPV's constants of the literature that lie on the map: name, a, b.
+pub(crate) fn presets() -> Vec<(&'static str, f64, f64)> {
+    let jpv = PROPENSITY_MODELS.iter().find(|model| model.name() == "jpv").map_or(&[][..], |model| model.presets());
+    let place = |preset: &Preset| Some((preset.name, *preset.theta.first()?, *preset.theta.get(1)?));
+    jpv.iter().filter_map(place).filter(|(_, a, b)| *a <= MOST_A && *b <= MOST_B).collect()
 }

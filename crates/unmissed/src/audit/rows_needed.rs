@@ -1,30 +1,31 @@
 //! How many rows useful intervals need; the formulas are in [`sample_size`].
 
+use crate::data::Rate;
 use crate::evaluate::Row;
-use crate::propensity::estimators::{Direct, Rates};
+use crate::propensity::estimators::Direct;
 use crate::propensity::{Propensities, sample_size};
 use serde::Serialize;
 
 /// An interval of a propensity is useful when its ends are within this factor of it.
-pub const USEFUL_FACTOR: f64 = 1.5;
+const USEFUL_FACTOR: f64 = 1.5;
 /// An interval of a score is useful when it is at most this wide to either side.
-pub const USEFUL_HALF_WIDTH: f64 = 0.02;
+const USEFUL_HALF_WIDTH: f64 = 0.02;
 
-/// An interval, what it would take to be useful, and that in words.
+/// How many rows an interval would take to be useful.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Need {
+pub struct RowsNeeded {
     /// Which rows are meant: `controlled` or `test`.
     pub rows_of: &'static str,
     /// How many there are.
     pub have: u64,
     /// How many it takes; `None` when no number is enough.
     pub needed: Option<u64>,
-    /// All of it in words.
+    /// The same as a sentence.
     pub sentence: String,
 }
 
-/// What a controlled set lacks for useful intervals of most labels.
-pub(super) fn of_controlled(direct: &Direct, rates: &Rates, best: &Propensities, level: f64) -> Option<Need> {
+/// Rows of a controlled set for useful intervals of most labels.
+pub(super) fn for_propensities(direct: &Direct, rate: &Rate, best: &Propensities, level: f64) -> Option<RowsNeeded> {
     let rows = direct.sample().rows as u64;
     let observed: Vec<usize> = (0..direct.len()).filter(|label| direct.count(*label) > 0).collect();
     let within = |label: &&usize| {
@@ -34,7 +35,7 @@ pub(super) fn of_controlled(direct: &Direct, rates: &Rates, best: &Propensities,
     let useful = observed.iter().filter(within).count();
     let needed = |label: &usize| {
         let p = best.get(*label as u32);
-        sample_size::controlled_rows(direct.count(*label), rows, p, rates.get(*label), USEFUL_FACTOR, level)
+        sample_size::controlled_rows(direct.count(*label), rows, p, rate.of(*label), USEFUL_FACTOR, level)
     };
     let mut reachable: Vec<f64> = observed.iter().filter_map(needed).collect();
     reachable.sort_by(f64::total_cmp);
@@ -68,11 +69,11 @@ pub(super) fn of_controlled(direct: &Direct, rates: &Rates, best: &Propensities,
         (None, None) => format!("{start}{end}"),
     };
     let needed = needed.or(reachable.last().map(|rows| rows.ceil() as u64));
-    Some(Need { rows_of: "controlled", have, needed, sentence })
+    Some(RowsNeeded { rows_of: "controlled", have, needed, sentence })
 }
 
-/// What a score lacks.
-pub(super) fn of_score(row: &Row, name: Option<&str>) -> Option<Need> {
+/// Test rows for a useful interval of a score; `None` when it is useful already.
+pub(super) fn for_score(row: &Row, name: Option<&str>) -> Option<RowsNeeded> {
     let half_width = (row.high? - row.low?) / 2.0;
     if half_width <= USEFUL_HALF_WIDTH {
         return None;
@@ -92,7 +93,7 @@ pub(super) fn of_score(row: &Row, name: Option<&str>) -> Option<Need> {
         100.0 * USEFUL_HALF_WIDTH,
         count(needed),
     );
-    Some(Need { rows_of: "test", have: row.n, needed: Some(needed), sentence })
+    Some(RowsNeeded { rows_of: "test", have: row.n, needed: Some(needed), sentence })
 }
 
 fn capital(text: &str) -> String {
@@ -125,10 +126,10 @@ mod tests {
     fn the_median_label_decides_and_rare_labels_are_counted() {
         let train = LabelStats::from_counts(1000, &[100, 100, 100, 5]).unwrap();
         let controlled = LabelStats::from_counts(50, &[1, 1, 1, 0]).unwrap();
-        let rates = Rates::Common(0.1);
+        let rates = Rate::Common(0.1);
         let direct = direct(&train, &controlled, &rates, 0.95).unwrap();
         let best = Propensities::new("x", vec![0.5; 4]).unwrap();
-        let need = of_controlled(&direct, &rates, &best, 0.95).unwrap();
+        let need = for_propensities(&direct, &rates, &best, 0.95).unwrap();
         // The example of the formula's page.
         assert_eq!((need.have, need.needed), (50, Some(1525)));
         assert!(need.sentence.contains("0 of 4 observed labels") && need.sentence.contains("One label is too rare"), "{need:?}");

@@ -1,7 +1,7 @@
-//! What was found, in words: findings of the evidence, and what numbers rest on.
+//! The findings of an audit: those of the evaluation, and U008 where evidence contradicts propensities.
 
-use super::result::{Assumed, PropensityReport};
-use super::verdict::is_contradicted;
+use super::result::PropensityReport;
+use super::standings::is_contradicted;
 use crate::evaluate::EvaluationResult;
 use crate::evaluate::findings::{Finding, U008};
 use crate::propensity::contradiction::{Contradiction, EvidenceKind};
@@ -53,22 +53,4 @@ fn contradiction(name: &str, found: &Contradiction) -> String {
             &format!("; it can only be right if the later snapshot holds no more than {} of what is relevant", share(completeness));
     }
     text
-}
-
-/// What each kind of number rests on, each assumption once.
-pub(super) fn assumptions(evaluation: &EvaluationResult) -> Vec<Assumed> {
-    let mut all: Vec<Assumed> = Vec::new();
-    for row in &evaluation.rows {
-        let same = |other: &&mut Assumed| other.estimator == row.estimator.name() && other.assumption == row.assumption;
-        match all.iter_mut().find(same) {
-            Some(known) if known.metrics.contains(&row.metric) => {}
-            Some(known) => known.metrics.push(row.metric.clone()),
-            None => all.push(Assumed {
-                estimator: row.estimator.name().into(),
-                metrics: vec![row.metric.clone()],
-                assumption: row.assumption.clone(),
-            }),
-        }
-    }
-    all
 }

@@ -1,16 +1,16 @@
-//! Which propensity models an audit looks at, and what it has to say about each.
+//! The propensities that an audit compares: those that users assume, and those that the evidence of the audit gives.
 //!
 //! Without a choice: `constant`, `jpv` (with the constants that the literature uses for the data set, if it is a known one) and
 //! `power`; then whatever the evidence allows. A controlled set gives curves fitted to it and the shrunken estimate; a later
 //! snapshot gives fitted curves, the time-lapse estimate and its shrunken form.
 
-use super::result::{DirectReport, Kind, PropensityReport};
-use crate::data::{LabelStats, Labels};
+use super::result::{CandidateKind, DirectReport, PropensityReport};
+use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::bands::bands;
 use crate::propensity::contradiction::{Contradiction, against_controlled, against_later};
-use crate::propensity::estimators::{Direct, Rates, direct, shrunken, timelapse};
-use crate::propensity::fit::{Evidence, Options, fit, mse_of};
+use crate::propensity::estimators::{Direct, direct, shrunken, timelapse};
+use crate::propensity::fit::{CurveEvidence, FitOptions, fit, mse_of};
 use crate::propensity::models::{self, PropensitySpec};
 use crate::propensity::points::{curve_points, direct_points, label_points};
 use crate::propensity::{Phi, Propensities, Ratio, checks};
@@ -23,25 +23,25 @@ const TOWARDS: &str = "power";
 const COPIES: f64 = 10.0;
 
 /// Propensities with how they came about.
-pub(super) struct Lane {
+pub(super) struct Candidate {
     pub(super) propensities: Propensities,
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: CandidateKind,
     phi: Option<Phi>,
 }
 
-/// What is known about the missing labels.
-pub(super) enum About<'a> {
-    Controlled { labels: &'a Labels<'a>, rates: &'a Rates },
+/// What is known about the missing labels of the training rows.
+pub(super) enum Known<'a> {
+    Controlled { labels: &'a Labels<'a>, rates: &'a Rate },
     Later { labels: &'a Labels<'a> },
 }
 
-/// All lanes and what the evidence itself says.
-pub(super) struct Lanes {
-    pub(super) lanes: Vec<Lane>,
+/// All candidates, and what the evidence itself says.
+pub(super) struct Candidates {
+    pub(super) all: Vec<Candidate>,
     pub(super) direct: Option<Direct>,
     pub(super) left_out: Vec<String>,
-    evidence: Option<Evidence>,
+    evidence: Option<CurveEvidence>,
 }
 
 /// The models that are looked at unless others are named.
@@ -49,60 +49,60 @@ pub(super) fn defaults(data: &str) -> Result<Vec<PropensitySpec>> {
     ["constant".to_owned(), models::spec_for("jpv", data)?, "power".to_owned()].iter().map(|spec| models::parse(spec)).collect()
 }
 
-impl Lanes {
+impl Candidates {
     /// The given models, then what the evidence allows.
     pub(super) fn new(
-        given: &[PropensitySpec],
-        known: &[Propensities],
+        models: &[PropensitySpec],
+        given: &[Propensities],
         train: Option<(&Labels<'_>, &LabelStats)>,
         test_labels: u64,
-        about: Option<&About<'_>>,
+        known: Option<&Known<'_>>,
         (level, seed): (f64, u64),
-    ) -> Result<Lanes> {
-        let mut all = Lanes { lanes: Vec::new(), direct: None, left_out: Vec::new(), evidence: None };
-        for model in given {
+    ) -> Result<Candidates> {
+        let mut candidates = Candidates { all: Vec::new(), direct: None, left_out: Vec::new(), evidence: None };
+        for model in models {
             let propensities = model.per_label(train.map(|(_, stats)| stats), test_labels)?;
             let name = propensities.origin().name();
-            all.push(Lane { name, kind: Kind::Assumed, phi: model.curve().cloned(), propensities });
+            candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: model.curve().cloned(), propensities });
         }
-        for propensities in known {
+        for propensities in given {
             let name = propensities.origin().to_string();
-            all.push(Lane { name, kind: Kind::Assumed, phi: None, propensities: propensities.clone() });
+            candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: None, propensities: propensities.clone() });
         }
-        let Some(about) = about else { return Ok(all) };
+        let Some(known) = known else { return Ok(candidates) };
         let Some((labels, stats)) = train else {
             return Err(Error::value("evidence about missing labels needs the training labels that it is compared with")
                 .hint("pass the training labels"));
         };
-        let options = Options { seed, ..Options::default() };
-        match about {
-            About::Controlled { labels: controlled, rates } => {
+        let options = FitOptions { seed, ..FitOptions::default() };
+        match known {
+            Known::Controlled { labels: controlled, rates } => {
                 let direct = direct::direct(stats, &LabelStats::of(controlled), rates, level)?;
-                all.fit(&direct.evidence(), stats, &options)?;
+                candidates.fit(&direct.evidence(), stats, &options)?;
                 match shrunken::shrunken(&direct, &models::family(TOWARDS)?, &options, level) {
-                    Ok(found) => all.estimated(found.propensities),
-                    Err(error) => all.left_out.push(format!("shrunken: {error}")),
+                    Ok(found) => candidates.estimated(found.propensities),
+                    Err(error) => candidates.left_out.push(format!("shrunken: {error}")),
                 }
-                all.evidence = Some(direct.evidence());
-                all.direct = Some(direct);
+                candidates.evidence = Some(direct.evidence());
+                candidates.direct = Some(direct);
             }
-            About::Later { labels: later } => {
+            Known::Later { labels: later } => {
                 let how = Ratio { level, options: options.clone(), ..Ratio::new(models::family(TOWARDS)?) };
                 let plain = timelapse::timelapse(labels, later, &how)?;
-                let evidence = Evidence::from_propensities(&plain.propensities, stats)?;
-                all.fit(&evidence, stats, &options)?;
-                all.estimated(plain.propensities);
-                all.estimated(timelapse::timelapse(labels, later, &how.shrunken())?.propensities);
-                all.evidence = Some(evidence);
+                let evidence = CurveEvidence::from_propensities(&plain.propensities, stats)?;
+                candidates.fit(&evidence, stats, &options)?;
+                candidates.estimated(plain.propensities);
+                candidates.estimated(timelapse::timelapse(labels, later, &how.shrunken())?.propensities);
+                candidates.evidence = Some(evidence);
             }
         }
-        Ok(all)
+        Ok(candidates)
     }
 
-    /// Adds a lane unless the same propensities are there already.
-    fn push(&mut self, lane: Lane) {
-        if self.lanes.iter().all(|other| other.propensities.origin() != lane.propensities.origin()) {
-            self.lanes.push(lane);
+    /// Adds a candidate unless the same propensities are there already.
+    fn push(&mut self, candidate: Candidate) {
+        if self.all.iter().all(|other| other.propensities.origin() != candidate.propensities.origin()) {
+            self.all.push(candidate);
         }
     }
 
@@ -110,10 +110,10 @@ impl Lanes {
         let name = propensities.origin().name();
         let behind = propensities.origin().curve_behind().map(|curve| format!("the curve behind it: {}", curve.short()));
         let propensities = behind.into_iter().fold(propensities, Propensities::with_note);
-        self.push(Lane { name, kind: Kind::Estimated, phi: None, propensities });
+        self.push(Candidate { name, kind: CandidateKind::Estimated, phi: None, propensities });
     }
 
-    fn fit(&mut self, evidence: &Evidence, stats: &LabelStats, options: &Options) -> Result<()> {
+    fn fit(&mut self, evidence: &CurveEvidence, stats: &LabelStats, options: &FitOptions) -> Result<()> {
         for family in FAMILIES {
             match fit(&models::family(family)?, evidence, options) {
                 Ok(fit) => {
@@ -122,7 +122,7 @@ impl Lanes {
                         propensities = propensities.with_note(fault.clone());
                     }
                     let name = format!("{family}, fitted");
-                    self.push(Lane { propensities, name, kind: Kind::Fitted, phi: Some(fit.phi) });
+                    self.push(Candidate { propensities, name, kind: CandidateKind::Fitted, phi: Some(fit.phi) });
                 }
                 Err(error) => self.left_out.push(format!("a fitted {family} curve: {error}")),
             }
@@ -130,28 +130,28 @@ impl Lanes {
         Ok(())
     }
 
-    /// What there is to say about each lane.
+    /// What there is to report of each candidate.
     pub(super) fn reports(
         &self,
         train: Option<(&Labels<'_>, &LabelStats)>,
-        about: Option<&About<'_>>,
+        known: Option<&Known<'_>>,
         level: f64,
     ) -> Result<Vec<PropensityReport>> {
-        self.lanes.iter().map(|lane| self.report(lane, train, about, level)).collect()
+        self.all.iter().map(|candidate| self.report(candidate, train, known, level)).collect()
     }
 
     fn report(
         &self,
-        lane: &Lane,
+        candidate: &Candidate,
         train: Option<(&Labels<'_>, &LabelStats)>,
-        about: Option<&About<'_>>,
+        known: Option<&Known<'_>>,
         level: f64,
     ) -> Result<PropensityReport> {
-        let p = &lane.propensities;
+        let p = &candidate.propensities;
         let mut report = PropensityReport {
             origin: p.origin().to_string(),
-            name: lane.name.clone(),
-            kind: lane.kind,
+            name: candidate.name.clone(),
+            kind: candidate.kind,
             bound: p.bound(),
             notes: p.notes().to_vec(),
             rarest: None,
@@ -179,15 +179,15 @@ impl Lanes {
         report.worst = implied.impossible.first().copied();
         report.effective_share = (size.positives > 0.0).then(|| size.effective / size.positives);
         report.bands = bands(p, stats)?;
-        match &lane.phi {
+        match &candidate.phi {
             Some(phi) => {
                 report.change_by_copies = checks::copies(phi, stats, &[COPIES])?.first().map(|copied| copied.largest_change);
                 report.curve = curve_points(phi, stats);
             }
             None => report.estimates = label_points(p, stats),
         }
-        report.against = match about {
-            Some(about) => Some(against(p, labels, about, level)?),
+        report.against = match known {
+            Some(known) => Some(against(p, labels, known, level)?),
             None => None,
         };
         Ok(report)
@@ -205,9 +205,9 @@ impl Lanes {
     }
 }
 
-fn against(p: &Propensities, train: &Labels<'_>, about: &About<'_>, level: f64) -> Result<Contradiction> {
-    match about {
-        About::Controlled { labels, rates } => against_controlled(p, train, labels, rates, level),
-        About::Later { labels } => against_later(p, train, labels, level),
+fn against(p: &Propensities, train: &Labels<'_>, known: &Known<'_>, level: f64) -> Result<Contradiction> {
+    match known {
+        Known::Controlled { labels, rates } => against_controlled(p, train, labels, rates, level),
+        Known::Later { labels } => against_later(p, train, labels, level),
     }
 }

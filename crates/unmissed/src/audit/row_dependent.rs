@@ -1,27 +1,26 @@
 //! Propensities that depend on the row in an audit: one fit for each model whose predictions for the training rows are given.
 
-use super::request::Audit;
+use super::builder::Audit;
 use crate::error::{Error, Result};
-use crate::propensity::rows::{Calibration, Evidence, RowFit, RowModel};
+use crate::metrics::Estimator;
+use crate::propensity::rows::{Calibration, RowEvidence, RowFit, RowModel};
 use serde::Serialize;
 
 /// The name of these propensities among the others of an audit.
 pub const ROWS: &str = "rows";
-/// The name of the baseline beside them.
-pub const RATIO: &str = "ratio of rows";
 
-/// What people call them.
-pub(super) fn words(lane: &str) -> Option<&'static str> {
-    match lane {
-        ROWS => Some("by row"),
-        RATIO => Some("ratio of later and observed"),
+/// Their names in tables, and that of the baseline beside them.
+pub(super) fn short_name(origin: &str, estimator: Estimator) -> Option<&'static str> {
+    match (origin, estimator) {
+        (ROWS, Estimator::Ratio) => Some("ratio of later and observed"),
+        (ROWS, _) => Some("by row"),
         _ => None,
     }
 }
 
 /// What was fitted for one model.
 #[derive(Clone, Debug, Serialize)]
-pub struct RowReport {
+pub struct RowDependentReport {
     /// The audited model.
     pub model: String,
     /// What the propensities are functions of, with coefficients.
@@ -36,10 +35,10 @@ pub struct RowReport {
     pub unfinished: Option<String>,
 }
 
-impl RowReport {
-    fn new(name: &str, model: &RowModel) -> RowReport {
+impl RowDependentReport {
+    fn new(name: &str, model: &RowModel) -> RowDependentReport {
         let (_, pairs, observed) = model.sizes();
-        RowReport {
+        RowDependentReport {
             model: name.to_owned(),
             coefficients: model.coefficients(),
             pairs,
@@ -52,16 +51,16 @@ impl RowReport {
 
 /// Fitted models, what to report of them, and why some are not there.
 #[derive(Default)]
-pub(super) struct ByRow {
+pub(super) struct RowDependentFits {
     pub(super) models: Vec<RowModel>,
-    pub(super) reports: Vec<RowReport>,
+    pub(super) reports: Vec<RowDependentReport>,
     pub(super) left_out: Vec<String>,
 }
 
 impl Audit<'_> {
     /// A fit for each model that evidence and predictions allow.
-    pub(super) fn fit_by_row(&self) -> Result<ByRow> {
-        let mut all = ByRow::default();
+    pub(super) fn fit_row_dependent(&self) -> Result<RowDependentFits> {
+        let mut all = RowDependentFits::default();
         for (name, _) in &self.train_predictions {
             if self.models.iter().all(|(model, _)| model != name) {
                 let names: Vec<&str> = self.models.iter().map(|(model, _)| model.as_str()).collect();
@@ -71,8 +70,8 @@ impl Audit<'_> {
             }
         }
         let known = match (self.later, &self.controlled) {
-            (Some(later), _) => Some((later.labels(), Evidence::Later)),
-            (None, Some((controlled, _))) => Some((controlled.labels(), Evidence::Controlled)),
+            (Some(later), _) => Some((later.labels(), RowEvidence::Later)),
+            (None, Some((controlled, _))) => Some((controlled.labels(), RowEvidence::Controlled)),
             (None, None) => None,
         };
         let (Some(train), Some((known, evidence))) = (self.train, known) else {
@@ -91,7 +90,7 @@ impl Audit<'_> {
             };
             match fit {
                 Ok(model) => {
-                    all.reports.push(RowReport::new(name, &model));
+                    all.reports.push(RowDependentReport::new(name, &model));
                     all.models.push(model);
                 }
                 Err(error) => all.left_out.push(format!("propensities that depend on the row, of {name}: {error}")),

@@ -7,13 +7,7 @@ const MOST: u64 = 1 << 28;
 
 /// Refuses arrays with an element for each label when there are too many labels; asked before they are allocated, since
 /// the number often comes from a header that anybody can write.
-///
-/// ```
-/// use unmissed::data::check_dense;
-/// assert!(check_dense(1_000_000).is_ok());
-/// assert!(check_dense(u64::from(u32::MAX)).is_err());
-/// ```
-pub fn check_dense(labels: u64) -> Result<()> {
+pub(crate) fn check_label_limit(labels: u64) -> Result<()> {
     if labels <= MOST {
         return Ok(());
     }
@@ -21,4 +15,15 @@ pub fn check_dense(labels: u64) -> Result<()> {
         .expected(format!("at most {MOST} labels"))
         .found(labels.to_string())
         .hint("does the header say the right number? Labels with large ids can be numbered anew"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn millions_of_labels_are_fine_and_what_a_hostile_header_declares_is_not() {
+        assert!(check_label_limit(1_000_000).is_ok());
+        assert!(check_label_limit(u64::from(u32::MAX)).is_err());
+    }
 }

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::evaluate::{Evaluation, Groups, Rate};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
-use crate::propensity::estimators::Rates;
 use crate::propensity::models::PropensitySpec;
 
 /// An audit in the making. See the module's page.
@@ -18,7 +17,7 @@ pub struct Audit<'a> {
     pub(super) train: Option<&'a Dataset<'a>>,
     pub(super) given: Option<Vec<PropensitySpec>>,
     pub(super) known: Vec<Propensities>,
-    pub(super) controlled: Option<(&'a Dataset<'a>, Rates)>,
+    pub(super) controlled: Option<(&'a Dataset<'a>, crate::data::Rate)>,
     pub(super) later: Option<&'a Dataset<'a>>,
     pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
@@ -92,7 +91,7 @@ impl<'a> Audit<'a> {
 
     /// A set whose pairs were shown at known rates; propensities are estimated from it.
     #[must_use]
-    pub fn controlled(mut self, controlled: &'a Dataset<'a>, rates: Rates) -> Self {
+    pub fn controlled(mut self, controlled: &'a Dataset<'a>, rates: crate::data::Rate) -> Self {
         self.controlled = Some((controlled, rates));
         self
     }

@@ -1,0 +1,7 @@
+//! What keeps the traits of registries to this crate.
+//!
+//! Registries are static lists, so an entry from elsewhere could not be in one; and their traits are still growing. A trait that
+//! has [`Sealed`] above it can be called by anybody, but only this crate can name what an implementation needs.
+
+/// Implemented by every entry of a registry.
+pub trait Sealed {}
