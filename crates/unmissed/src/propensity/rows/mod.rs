@@ -27,6 +27,7 @@ mod given;
 mod given_file;
 mod matched;
 mod newton;
+mod pair_propensities;
 mod rank_hits;
 mod refit;
 
@@ -35,6 +36,7 @@ pub use covariates::{Covariate, Pair, Place, score_unit};
 pub use fit::{RowEvidence, RowFit};
 pub use given::{CovariateLevel, GivenCovariate, GivenName};
 pub use given_file::read_columns;
+pub use pair_propensities::PairPropensities;
 pub use rank_hits::RankHits;
 
 use newton::Parameters;
