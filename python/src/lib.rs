@@ -16,6 +16,7 @@ mod matrix;
 mod model;
 mod propensities;
 mod registry;
+mod requests;
 mod rows;
 mod run;
 
@@ -40,6 +41,8 @@ mod _core {
     use crate::model::{Linear, model_of_bytes, read_model, train};
     #[pymodule_export]
     use crate::registry::{nature, offers, parameters, registry, syntaxes};
+    #[pymodule_export]
+    use crate::requests::default_requests;
     #[pymodule_export]
     use crate::rows::{Rows, evaluate_rows, fit_rows, read_rows};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! Linear models: trained, used, and kept in files.
 
-use crate::choices::Weights;
+use crate::choices::{Gains, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
@@ -10,10 +10,11 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
-use unmissed::data::{Dataset, Features, LabelStats, Source};
+use unmissed::data::{Dataset, Features, Source};
 use unmissed::predict::{About, Model, Normalize, PredictOptions, file};
 use unmissed::progress::Progress;
-use unmissed::train::{Adam, Grid, Joint, Newton, ROUNDS, Recipe, Search, Solver, Trainer};
+use unmissed::request::{NormalizeChoice, TrainRequest};
+use unmissed::train::Trainer;
 use unmissed::{Error, Result};
 
 /// Rows that are scored between two looks for Ctrl-C.
@@ -59,64 +60,31 @@ pub(crate) struct Settings<'py> {
 }
 
 impl Settings<'_> {
-    fn joint(&self) -> Result<Joint> {
-        match self.joint.as_deref() {
-            None => Ok(Joint::No),
-            Some("plugin") => Ok(Joint::Plugin),
-            Some("alternating") => Ok(Joint::Alternating { rounds: ROUNDS }),
-            Some(other) => Err(unmissed::spec::unknown("joint learning", other, &["plugin", "alternating"])),
-        }
-    }
-
-    /// The usual solver of the loss unless one is named, with the usual settings unless they are given.
-    fn trainer(&self) -> Result<Trainer<'static>> {
-        let trainer = Trainer::new(&self.loss)?;
-        let adam = Adam::default();
-        let adam = Adam {
-            rate: self.learning_rate.unwrap_or(adam.rate),
-            batch: self.batch_size.unwrap_or(adam.batch),
-            epochs: self.epochs.unwrap_or(adam.epochs),
-        };
-        let newton = Newton::default();
-        let newton = Newton { tolerance: self.tolerance.unwrap_or(newton.tolerance), steps: self.steps.unwrap_or(newton.steps) };
-        let solver = match (self.solver.as_str(), Solver::usual(trainer.loss().nature())) {
-            ("auto", _) if self.joint()? == Joint::Plugin => Solver::Adam(adam),
-            ("auto", Solver::Newton(_)) if self.decay != Some(0.0) => Solver::Newton(newton),
-            ("newton", _) => Solver::Newton(newton),
-            ("auto" | "adam", _) => Solver::Adam(adam),
-            (other, _) => return Err(unmissed::spec::unknown("solver", other, &["auto", "newton", "adam"])),
-        };
-        let mut trainer = trainer.solver(solver)?.clip(self.clip)?.seed(self.seed);
-        if let Some(decay) = self.decay {
-            trainer = trainer.decay(decay)?;
-        }
-        if let Some(normalize) = self.normalize {
-            trainer = trainer.normalize(if normalize { Normalize::L2 } else { Normalize::None });
-        }
-        Ok(trainer)
-    }
-
-    /// What is looked for on held-out rows: settings, or the best epoch of Adam.
-    fn search(&self, trainer: &Trainer<'_>) -> Result<Option<Search<'static>>> {
-        let solver = trainer.chosen_solver();
-        if !self.tune && (solver.adam().is_none() || self.holdout == 0.0) {
-            return Ok(None);
-        }
-        let mut search = Search::default();
-        if self.tune {
-            let mut grid = Grid::named(&self.grid, solver)?;
-            if let Some(rate) = self.learning_rate {
-                grid.rates = vec![rate];
-            }
-            if let Some(decay) = self.decay {
-                grid.decays = vec![decay];
-            }
-            search = Search::new(grid);
-        }
-        if let Some(criterion) = &self.criterion {
-            search = search.criterion(criterion.parse()?);
-        }
-        search.holdout(self.holdout).map(Some)
+    /// The request that the parameters fill, but for what lies in memory.
+    fn request(&self) -> Result<TrainRequest> {
+        Ok(TrainRequest {
+            loss: self.loss.as_str().into(),
+            clip: self.clip,
+            joint: self.joint.as_deref().map(str::parse).transpose()?,
+            solver: self.solver.parse()?,
+            decay: self.decay.into_iter().collect(),
+            tolerance: self.tolerance,
+            max_steps: self.steps,
+            learning_rate: self.learning_rate.into_iter().collect(),
+            batch_size: self.batch_size,
+            epochs: self.epochs,
+            tune: self.tune,
+            grid: self.grid.clone(),
+            criterion: self.criterion.as_deref().map(str::parse).transpose()?,
+            holdout: self.holdout,
+            normalize: match self.normalize {
+                None => NormalizeChoice::Auto,
+                Some(true) => NormalizeChoice::L2,
+                Some(false) => NormalizeChoice::None,
+            },
+            seed: self.seed,
+            ..TrainRequest::default()
+        })
     }
 }
 
@@ -132,16 +100,21 @@ pub(crate) fn train<'py>(
     let (rows, labels) = (rows.slices()?, labels.slices()?);
     let propensities = settings.propensities.as_ref().map(|given| given.propensities()).transpose()?;
     let propensities = propensities.transpose().map_err(exception)?;
-    let gains = settings.weights.as_ref().map(Weights::gains).transpose()?;
-    let trainer = settings.trainer().map_err(exception)?;
-    let search = settings.search(&trainer).map_err(exception)?;
-    let joint = settings.joint().map_err(exception)?;
+    let mut request = settings.request().map_err(exception)?;
+    let weights = match settings.weights.as_ref().map(Weights::gains).transpose()? {
+        Some(Gains::Scheme(scheme)) => {
+            request.weights = Some(scheme.parse().map_err(exception)?);
+            None
+        }
+        Some(Gains::Values(values)) => Some(values),
+        None => None,
+    };
     let (model, trained) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
-        let stats = LabelStats::of(data.labels());
-        let weights = gains.map(|gains| gains.of(Some(&stats), propensities.as_ref())).transpose()?.map(|(_, weights)| weights);
-        let trainer = trainer.weights(weights.as_deref())?.propensities(propensities.as_ref()).progress(watch);
-        Recipe::new(trainer).search(search).joint(joint)?.train(&data)
+        let trainer = Trainer::new(request).progress(watch);
+        let trainer = propensities.iter().fold(trainer, Trainer::propensities);
+        let trainer = weights.iter().fold(trainer, |trainer, weights| trainer.weights(weights));
+        trainer.train(&data)
     })?;
     let learned = trained.learned.as_ref().map(|learned| arrays(py, learned)).transpose()?;
     Ok((Linear { model, about: trained.about }, learned))
@@ -192,7 +165,7 @@ impl Linear {
     /// Loss, propensity, seed and settings as JSON.
     #[getter]
     fn about(&self) -> PyResult<String> {
-        json(&self.about)
+        json(&self.about.to_json().map_err(exception)?)
     }
 
     #[getter]

@@ -46,7 +46,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How propensities are learned from the observed labels: not at all, along with the weights by the likelihood of both (the loss
         is then ``"plugin-logistic"``), or in turns with them on two halves of the rows. `propensity` is where they start.
     solver : {"auto", "newton", "adam"}, default "auto"
-        Newton's method goes to the optimum of a convex loss; Adam takes small steps by any. ``"auto"`` is Newton's method where it
+        Newton's method goes to the optimum of a loss that has one; Adam takes small steps by any. ``"auto"`` is Newton's method where it
         works.
     decay : float, optional
         How strongly weights are drawn to zero; unless given, by the size of rows and the spread of propensities for Newton's method,

@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use std::time::Instant;
 use unmissed::data::{LabelStats, formats};
 use unmissed::evaluate::Evaluation;
-use unmissed::predict::Normalize;
 use unmissed::propensity::models;
-use unmissed::train::{Adam, Newton, Solver, Trainer};
+use unmissed::request::{SolverChoice, TrainRequest};
+use unmissed::train::Trainer;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -29,28 +29,26 @@ fn main() {
     let test = formats::read_dataset(&arguments[1], &Default::default()).unwrap();
     let stats = LabelStats::of(train.labels());
     let propensities = models::parse(text("propensity", "jpv")).unwrap().propensities(&stats).unwrap();
-    let solver = if text("solver", "adam") == "adam" {
-        Solver::Adam(Adam {
-            rate: number("rate", "0.01"),
-            batch: number("batch", "512") as usize,
-            epochs: number("epochs", "3") as usize,
-        })
-    } else {
-        Solver::Newton(Newton { tolerance: number("tolerance", "0.01"), ..Newton::default() })
+    let mut request = TrainRequest {
+        solver: text("solver", "adam").parse().unwrap(),
+        normalize: text("normalize", "none").parse().unwrap(),
+        decay: vec![number("decay", "0")],
+        ..TrainRequest::by_loss(text("loss", "unbiased-logistic"))
     };
-    let trainer = Trainer::new(text("loss", "unbiased-logistic"))
-        .unwrap()
-        .propensities(Some(&propensities))
-        .normalize(if text("normalize", "none") == "l2" { Normalize::L2 } else { Normalize::None })
-        .decay(number("decay", "0"))
-        .unwrap()
-        .solver(solver)
-        .unwrap();
+    if request.solver == SolverChoice::Adam {
+        request.learning_rate = vec![number("rate", "0.01")];
+        request.batch_size = Some(number("batch", "512") as usize);
+        request.epochs = Some(number("epochs", "3") as usize);
+    } else {
+        request.tolerance = Some(number("tolerance", "0.01"));
+    }
+    let trainer = Trainer::new(request).propensities(&propensities);
+    let training = trainer.check(&train).unwrap();
     let (rows, others): (Vec<usize>, Vec<usize>) = ((0..train.rows()).collect(), (0..test.rows()).collect());
     let start = Instant::now();
     if text("watch", "1") == "0" {
         let peak = common::peak_anonymous(|| {
-            trainer.fit(&train).unwrap();
+            training.fit().unwrap();
         });
         println!(
             "{}",
@@ -58,7 +56,7 @@ fn main() {
         );
         return;
     }
-    let (_, checkpoints) = trainer.fit_watching(&train, &rows, (&test, &others), 5).unwrap();
+    let (_, checkpoints) = training.fit_watching(&rows, (&test, &others), 5).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     for (round, checkpoint) in checkpoints.iter().enumerate() {
         let result = Evaluation::new(test.labels(), &[("model", &checkpoint.predictions)])

@@ -15,7 +15,8 @@ use unmissed::evaluate::Evaluation;
 use unmissed::metrics::Estimator;
 use unmissed::predict::{Model, PredictOptions};
 use unmissed::propensity::Propensities;
-use unmissed::train::{Grid, Search, Trainer};
+use unmissed::request::TrainRequest;
+use unmissed::train::Trainer;
 use unmissed::{Error, Result};
 
 /// Precision at 1, 3 and 5.
@@ -33,7 +34,7 @@ pub fn precision(model: &Model, data: &Dataset<'_>) -> Result<Precision> {
 
 /// Plain training with the defaults.
 pub fn fitted(train: &Dataset<'_>) -> Result<Model> {
-    Trainer::new("logistic")?.fit(train)
+    Ok(Trainer::new(TrainRequest::default()).train(train)?.0)
 }
 
 /// One survey, trained on nine tenths of the rows at several decays: plain and with the true propensities, each with its loss on
@@ -47,8 +48,9 @@ fn decays() -> Result<()> {
     println!("| decay | loss | P@1 | P@3 | P@5 | held-out loss |\n|---|---|---|---|---|---|");
     for decay in [1e-6, 1e-4, 1e-3, 3e-3, 1e-2] {
         for (loss, p) in [("logistic", None), ("unbiased-logistic", Some(&truth))] {
-            let trainer = Trainer::new(loss)?.decay(decay)?.propensities(p);
-            let (model, seen) = trainer.fit_watching(train, &rows, (train, &held_out), 1)?;
+            let request = TrainRequest { decay: vec![decay], ..TrainRequest::by_loss(loss) };
+            let trainer = p.into_iter().fold(Trainer::new(request), Trainer::propensities);
+            let (model, seen) = trainer.check(train)?.fit_watching(&rows, (train, &held_out), 1)?;
             let [a, b, c] = precision(&model, test)?.map(|value| 100.0 * value);
             println!("| {decay:e} | {loss} | {a:.2} | {b:.2} | {c:.2} | {:.1} |", seen[0].loss);
         }
@@ -71,12 +73,12 @@ pub fn benchmark(name: &str) -> Result<(Dataset<'static>, Dataset<'static>)> {
 /// Logistic loss, tuned on held-out training rows: precision on the test rows, the decay, seconds of tuning and of one setting.
 pub fn tuned(name: &str) -> Result<(Precision, f64, f64, f64)> {
     let (train, test) = benchmark(name)?;
-    let trainer = Trainer::new("logistic")?;
+    let request = TrainRequest { tune: true, ..TrainRequest::default() };
     let start = Instant::now();
-    let tuning = Search::new(Grid::named("default", trainer.chosen_solver())?).run(&trainer, &train)?;
+    let tuning = Trainer::new(request.clone()).tune(&train)?.ok_or_else(|| Error::value("nothing was tried"))?;
     let searched = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let model = tuning.apply(&trainer)?.fit(&train)?;
+    let model = Trainer::new(tuning.apply(&request)).check(&train)?.fit()?.model;
     let seconds = start.elapsed().as_secs_f64();
     let decay = tuning.best().map_or(f64::NAN, |best| best.setting.decay);
     Ok((precision(&model, &test)?, decay, searched, seconds))

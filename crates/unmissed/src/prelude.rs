@@ -8,4 +8,5 @@ pub use crate::metrics::Estimator;
 pub use crate::predict::{Model, PredictOptions};
 pub use crate::propensity::Propensities;
 pub use crate::propensity::models::PropensitySpec;
+pub use crate::request::TrainRequest;
 pub use crate::train::Trainer;

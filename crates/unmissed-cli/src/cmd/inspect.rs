@@ -1,11 +1,14 @@
 //! `unmissed inspect`: what is in a model file.
 
 use crate::app::{App, Outcome};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::PathBuf;
 use unmissed::Error;
-use unmissed::predict::{About, ModelSummary, file};
+use unmissed::cells;
+use unmissed::predict::file::{self, TrainOutcome, Trial};
+use unmissed::predict::{About, ModelSummary, Normalize};
 use unmissed::report::{Cell, Column, Document, Shown, Table};
+use unmissed::train::Solver;
 
 /// Show what is in a model file: its shape, how it was trained, its weights, and the settings that were tried
 #[derive(clap::Args)]
@@ -26,14 +29,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let size = std::fs::metadata(&args.model).map_err(|cause| Error::io("cannot open", &args.model, cause))?.len();
     let summary = model.summary();
     let document = Document::new().table(properties(&summary, &about, size));
-    let document = match tuning(&about.settings) {
-        Some(table) => document.table(table),
-        None => document,
-    };
-    app.emit(&document.data(json!({"summary": summary, "about": about, "file_bytes": size}))?)
+    let tried = about.outcome.as_ref().and_then(|outcome| outcome.tuning.as_deref());
+    let document = tried.into_iter().fold(document, |document, trials| document.table(tuning(trials)));
+    app.emit(&document.data(json!({"summary": summary, "about": about.to_json()?, "file_bytes": size}))?)
 }
 
-/// One property a row.
+/// One property per row.
 fn properties(summary: &ModelSummary, about: &About, size: u64) -> Table {
     let mut table = Table::new("model", ["property", "value"]);
     let whole = |number: u64| Cell::Int(number as i64);
@@ -41,10 +42,10 @@ fn properties(summary: &ModelSummary, about: &About, size: u64) -> Table {
     table.row([Cell::from("features"), whole(summary.features as u64)]);
     table.row([Cell::from("labels"), whole(summary.labels as u64)]);
     table.row([Cell::from("loss"), text(&about.loss)]);
-    table.row([Cell::from("propensity"), about.propensity.as_deref().map_or(Cell::Missing, text)]);
+    table.row([Cell::from("propensity"), about.propensity.as_ref().map_or(Cell::Missing, |origin| text(&origin.to_string()))]);
     table.row([Cell::from("rows trained on"), about.rows.map_or(Cell::Missing, whole)]);
     table.row([Cell::from("seed"), text(&about.seed.to_string())]);
-    table.row([Cell::from("normalisation of rows"), cell(Some(&json!(summary.normalize)))]);
+    table.row([Cell::from("normalisation of rows"), text(if summary.normalize == Normalize::L2 { "l2" } else { "none" })]);
     table.row([Cell::from("label counts"), text(if about.label_counts.is_some() { "yes" } else { "no" })]);
     table.row([Cell::from("written by unmissed"), text(&about.tool)]);
     table.row([Cell::from("file, bytes"), whole(size)]);
@@ -57,40 +58,46 @@ fn properties(summary: &ModelSummary, about: &About, size: u64) -> Table {
             table.row([text(&format!("{what}, {name}")), value]);
         }
     }
-    for (key, value) in about.settings.as_object().into_iter().flatten().filter(|(key, _)| *key != TUNING) {
-        table.row([text(&format!("setting {key}")), cell(Some(value))]);
+    for (name, value) in about.outcome.iter().flat_map(settings) {
+        table.row([text(&format!("setting {name}")), value]);
     }
     table
 }
 
-/// The setting that holds what was tried.
-const TUNING: &str = "tuning";
-
-/// The settings that were tried, one a row.
-fn tuning(settings: &Value) -> Option<Table> {
-    let tried = settings.get(TUNING)?.as_array()?;
-    let mut names: Vec<&String> = Vec::new();
-    for name in tried.iter().filter_map(Value::as_object).flat_map(|row| row.keys()) {
-        if !names.contains(&name) {
-            names.push(name);
+/// The settings that the model was trained with, and what was found on the way.
+fn settings(outcome: &TrainOutcome) -> Vec<(&'static str, Cell)> {
+    let number = |number: f64| Cell::float(number, Shown::Significant(4));
+    let optional = |number: Option<f64>| number.map_or(Cell::Missing, |number| Cell::float(number, Shown::Significant(4)));
+    let mut settings = vec![("solver", Cell::from(outcome.solver.name()))];
+    match outcome.solver {
+        Solver::Adam(adam) | Solver::Joint(adam) => settings.extend([
+            ("learning rate", number(adam.learning_rate)),
+            ("batch", Cell::from(adam.batch_size)),
+            ("epochs", Cell::from(adam.epochs)),
+        ]),
+        Solver::Newton(newton) => {
+            settings.extend([("tolerance", number(newton.tolerance)), ("steps", Cell::from(newton.max_steps))]);
         }
     }
-    let mut table = Table::new(TUNING, names.iter().map(|name| Column::new(name.as_str()))).titled("Settings that were tried");
-    for row in tried {
-        table.row(names.iter().map(|name| cell(row.get(name.as_str()))));
+    settings.extend([("decay", number(outcome.decay)), ("clip", optional(outcome.clip))]);
+    settings.push(("weighted", Cell::from(if outcome.weighted { "yes" } else { "no" })));
+    if let (Some(criterion), Some(rows)) = (&outcome.criterion, outcome.decided_on_rows) {
+        settings.extend([("criterion", Cell::from(criterion.to_string())), ("decided on rows", Cell::from(rows))]);
     }
-    Some(table)
+    if let Some(size) = outcome.effective_sample_size {
+        settings.extend([("observed positives", number(size.positives)), ("effective positives", number(size.effective))]);
+    }
+    settings.push(("raised propensities", Cell::from(outcome.raised_propensities)));
+    settings
 }
 
-fn cell(value: Option<&Value>) -> Cell {
-    match value {
-        None | Some(Value::Null) => Cell::Missing,
-        Some(Value::String(text)) => Cell::from(text.clone()),
-        Some(Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => Cell::Int(whole),
-            (None, Some(real)) => Cell::from(real),
-            (None, None) => Cell::from(number.to_string()),
-        },
-        Some(other) => Cell::from(other.to_string()),
+/// The settings that were tried, one per row.
+fn tuning(trials: &[Trial]) -> Table {
+    let columns = ["learning rate", "decay", "epoch", "loss", "metric", "chosen"].map(Column::new);
+    let mut table = Table::new("tuning", columns).titled("Settings that were tried");
+    for Trial { setting, epoch, loss, metric, chosen, .. } in trials {
+        let chosen = if *chosen { "yes" } else { "" };
+        table.row(cells![setting.learning_rate, setting.decay, *epoch, *loss, *metric, chosen]);
     }
+    table
 }

@@ -97,7 +97,7 @@ fn bad_input_is_explained_and_nothing_is_written() {
         ("model.safetensors test.txt -k 0", "expected at least 1, found 0"),
         ("model.safetensors test.txt --threshold 2", "the threshold is out of range"),
         ("model.safetensors test.txt --propensity jpw", "did you mean 'jpv'?"),
-        ("empty.safetensors test.txt --propensity jpv", "pass the training labels with --train"),
+        ("empty.safetensors test.txt --propensity jpv", "give the training labels"),
         ("empty.safetensors test.txt --weights log", "pass the training labels with --train"),
         ("empty.safetensors test.txt --propensity jpv --train train.txt", "expected 0, found 12"),
     ] {
@@ -113,7 +113,7 @@ fn bad_input_is_explained_and_nothing_is_written() {
 fn inspect_shows_what_the_file_holds() {
     let dir = Workdir::with_data();
     let text = dir.run("inspect model.safetensors").ok();
-    for part in ["logistic", "l2", "Settings that were tried", "held-out loss", "setting epochs", "25.00%"] {
+    for part in ["logistic", "l2", "Settings that were tried", "loss", "setting epochs", "25.00%"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let json = dir.json("inspect model.safetensors");

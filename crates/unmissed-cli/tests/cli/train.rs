@@ -49,12 +49,14 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
     for (options, message) in [
         ("--loss logistik", "unknown loss 'logistik'; did you mean 'logistic'?"),
         ("--loss plugin-logistic --solver newton --decay 1", "which is not convex; use Adam"),
-        ("--decay 0", "Newton's method needs decay"),
+        ("--decay 0", "Newton's method needs an L2 penalty"),
         ("--decay nan", "the decay is out of range"),
-        ("--decay 1e-3,1e-4", "--decay has several values"),
-        ("--rate 0.1", "--rate is for Adam"),
-        ("--solver adam --tolerance 0.1", "--tolerance is for Newton's method"),
-        ("--solver adam --rate -1", "the solver's rate is out of range: expected a number above 0, found -1"),
+        ("--decay 1e-3,1e-4", "there are several values of the decay"),
+        ("--learning-rate 0.1", "the learning rate is for Adam"),
+        ("--rate 0.1", "the learning rate of Adam is --learning-rate"),
+        ("--solver adam --tolerance 0.1", "the tolerance is for Newton's method"),
+        ("--solver adam --learning-rate -1", "the solver's learning rate is out of range: expected a number above 0, found -1"),
+        ("--grid paper", "a grid of settings is for tuning"),
         ("--solver adam --epochs 0", "the solver's number of epochs is out of range: expected 1 to 100000, found 0"),
         ("--solver adam --epochs 18446744073709551615", "the solver's number of epochs is out of range"),
         ("--clip 0.5", "the clip is out of range"),
@@ -68,7 +70,7 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--holdout 0.2", "leaves nothing to decide"),
         ("--joint plugin --solver newton", "by Adam only"),
         ("--tune --validation controlled.txt --validation-rate 4/12 --criterion loss", "the loss cannot decide"),
-        ("--tune --validation controlled.txt --validation-rate 5/7", "the rate is off"),
+        ("--tune --validation controlled.txt --validation-rate 5/7", "the rate does not match the labels"),
         ("--prune -1", "out of range"),
     ] {
         let refused = dir.run(&format!("train train.txt -o refused {options}")).refused();
@@ -82,9 +84,9 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
     assert_eq!(dir.files(), before);
 }
 
-/// A run that is killed leaves finished blocks and no model, and the next one goes on to the same bytes.
+/// A run that is killed leaves finished blocks and no model, and resuming it gives the same bytes.
 #[test]
-fn a_killed_run_goes_on() {
+fn a_killed_run_is_resumed() {
     let dir = Workdir::new();
     dir.run("generate balls -o . --labels 200 --dim 6 --radius 0.3,0.7 --train-rows 3000 --test-rows 100").ok();
     let arguments = "train train.txt --solver adam --epochs 150 --holdout 0 --threads 1 -o";
@@ -102,11 +104,24 @@ fn a_killed_run_goes_on() {
     let refused = dir.run(&format!("{arguments} killed")).refused();
     assert!(refused.contains("--resume"), "{refused}");
     let refused = dir.run(&format!("{arguments} killed --resume --decay 0.5")).refused();
-    assert!(refused.contains("'settings.training.decay' differs"), "{refused}");
+    assert!(refused.contains("'decay' differs"), "{refused}");
     let found = dir.json(&format!("{arguments} killed --resume"));
     assert!(found["resumed_blocks"].as_u64().unwrap() >= 2, "{found}");
     let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
     assert!(bytes("whole") == bytes("killed"));
+}
+
+#[test]
+fn training_is_plain_unless_something_is_known_to_be_missing() {
+    let dir = Workdir::with_data();
+    let loss = |options: &str| dir.json(&format!("train train.txt -o m {options}"))["loss"].as_str().unwrap().to_owned();
+    assert_eq!(loss(""), "logistic");
+    assert_eq!(loss("--propensity jpv"), "unbiased-logistic");
+    assert_eq!(loss("--joint plugin --epochs 2"), "plugin-logistic");
+    let ignored = dir.run("train train.txt -o m --loss logistic --propensity jpv").ok();
+    assert!(ignored.contains("makes no use of the propensities"), "{ignored}");
+    let request = &dir.json("inspect m")["about"]["request"];
+    assert_eq!((&request["loss"], &request["propensity"]), (&"logistic".into(), &"jpv:a=0.55,b=1.5".into()));
 }
 
 #[test]

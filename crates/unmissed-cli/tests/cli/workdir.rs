@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
-use unmissed::predict::{About, Block, Model, Normalize, file};
+use unmissed::predict::file::{self, Setting, TrainOutcome, Trial};
+use unmissed::predict::{About, Block, Model, Normalize};
+use unmissed::request::{Adam, Criterion, Solver};
 
 pub struct Workdir {
     folder: TempDir,
@@ -129,8 +131,20 @@ fn sample_model(path: &Path) {
     let mut about = About::new("logistic", 1);
     about.rows = Some(300);
     about.label_counts = Some((1..13).map(|label| label * 7).collect());
-    about.settings = serde_json::json!({
-        "epochs": 12, "tuning": [{"decay": 0.0, "held-out loss": 0.31}, {"decay": 0.001, "held-out loss": 0.29}],
+    let trial = |decay, loss, chosen| {
+        let setting = Setting { learning_rate: Some(0.02), decay };
+        Trial { setting, epoch: Some(12), loss: Some(loss), metric: None, seconds: None, chosen }
+    };
+    about.outcome = Some(TrainOutcome {
+        solver: Solver::Adam(Adam { epochs: 12, ..Adam::default() }),
+        decay: 0.001,
+        clip: None,
+        weighted: false,
+        criterion: Some(Criterion::Loss),
+        decided_on_rows: Some(30),
+        tuning: Some(vec![trial(0.0, 0.31, false), trial(0.001, 0.29, true)]),
+        effective_sample_size: None,
+        raised_propensities: 0,
     });
     file::write(&model, &about, path).unwrap();
 }

@@ -12,9 +12,10 @@ use super::{Audit, AuditResult};
 use crate::data::generators::{GENERATORS, GeneratorSettings};
 use crate::data::{Csr, Dataset, LabelStats, mask, mask_shard};
 use crate::error::{Error, Result};
-use crate::predict::{Normalize, PredictOptions};
+use crate::predict::PredictOptions;
 use crate::progress::Progress;
 use crate::propensity::{Propensities, models};
+use crate::request::{NormalizeChoice, TrainRequest};
 use crate::spec;
 use crate::train::Trainer;
 
@@ -22,7 +23,7 @@ use crate::train::Trainer;
 const BALLS: &[(&str, &str)] = &[("dim", "10"), ("radius", "0.2,0.88")];
 /// By what labels go missing.
 const BIAS: &str = "power";
-/// What training draws weights to zero with.
+/// Strength of the L2 penalty in training.
 const DECAY: f64 = 1e-4;
 /// Labels that a model ranks.
 const DEPTH: usize = 5;
@@ -85,8 +86,8 @@ fn predictions(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Csr<'static, f32>> {
-    let trainer = Trainer::new("unbiased-logistic")?.propensities(Some(p)).decay(DECAY)?.normalize(Normalize::None);
-    let model = trainer.seed(seed).progress(progress).fit(train)?;
+    let request = TrainRequest { decay: vec![DECAY], normalize: NormalizeChoice::None, seed, ..TrainRequest::default() };
+    let model = Trainer::new(request).propensities(p).progress(progress).check(train)?.fit()?.model;
     let Some(features) = test.features() else { return Err(Error::value("the test rows have no features")) };
     model.predict(features, &PredictOptions { k: DEPTH, progress, ..PredictOptions::default() })
 }

@@ -13,8 +13,9 @@ use crate::propensity::Propensities;
 use crate::ranks::rank_correlation;
 use crate::report::plot::{Chart, Scale, Series};
 use crate::report::{Column, Table};
+use crate::request::TrainRequest;
 use crate::spec::Named;
-use crate::train::{Joint as Way, ROUNDS, Recipe, Trainer};
+use crate::train::Trainer;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -146,8 +147,9 @@ fn lines(context: &Context<'_>, known: &Known) -> Result<Vec<Line>> {
         }
         let (model, learned) = joint_plugin(context, &known.train)?;
         add("joint: plug-in", &model, learned.as_ref())?;
-        let trainer = Trainer::new("unbiased-logistic")?.seed(context.seed).progress(context.progress);
-        let (model, trained) = Recipe::new(trainer).joint(Way::Alternating { rounds: ROUNDS })?.train(&known.train)?;
+        let joint = Some("alternating".parse()?);
+        let request = TrainRequest { joint, seed: context.seed, ..TrainRequest::default() };
+        let (model, trained) = Trainer::new(request).progress(context.progress).train(&known.train)?;
         add("joint: alternating", &model, trained.learned.as_ref())?;
         Ok(lines)
     })

@@ -7,13 +7,14 @@ use crate::error::{Error, Result};
 use crate::predict::file::fingerprint;
 use crate::predict::{Model, PredictOptions};
 use crate::propensity::Propensities;
-use crate::train::{Adam, Grid, Joint, Recipe, Search, Solver, Trainer, Tuning};
+use crate::request::{JointLearning, TrainRequest};
+use crate::train::{Trainer, Tuning};
 use serde_json::json;
 
 /// Labels of a row that models rank.
 pub(super) const DEPTH: usize = 5;
 
-/// Decays that are tried, as multiples of the usual one. Smaller ones only help losses without a lower bound to run away: too small
+/// Decays that are tried, as multiples of the usual one. Smaller ones only help losses without a lower bound to diverge: too small
 /// propensities make a label more than always relevant on held-out rows, and the loss then praises whatever goes furthest.
 const TIMES_USUAL: [f64; 3] = [1.0, 10.0, 100.0];
 /// Learning rates that are tried for joint learning, which has no optimum to go to.
@@ -29,37 +30,44 @@ pub(super) struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    /// The trainer before its settings are known.
-    pub(super) fn trainer(&self, context: &Context<'a>, seed: u64) -> Result<Trainer<'a>> {
-        let loss = if self.propensities.is_some() { "unbiased-logistic" } else { "logistic" };
-        let trainer = Trainer::new(loss)?.propensities(self.propensities);
-        Ok(trainer.seed(seed).progress(context.progress))
+    /// Training as the request says.
+    fn trainer(&self, context: &Context<'a>, request: TrainRequest) -> Trainer<'a> {
+        let trainer = Trainer::new(request).progress(context.progress);
+        self.propensities.into_iter().fold(trainer, Trainer::propensities)
     }
 
     /// Searches for settings; the search is kept.
     pub(super) fn tune(&self, context: &Context<'a>, set: &str, data: &Dataset<'_>) -> Result<Tuning> {
-        let trainer = self.trainer(context, context.seed)?;
-        let usual = trainer.decay_on(data)?;
+        let plain = TrainRequest { seed: context.seed, ..TrainRequest::default() };
+        let usual = self.trainer(context, plain.clone()).check(data)?.decay();
         let times = context.size.pick(&TIMES_USUAL[..2], &TIMES_USUAL, &TIMES_USUAL);
-        let grid = Grid { rates: Vec::new(), decays: times.iter().map(|times| times * usual).collect() };
-        let values = self.propensities.map(|p| p.values());
-        let settings = json!([set, self.name, format!("{:?}", trainer.chosen_solver()), marked(data)?, values, grid.decays]);
-        context.part(&format!("settings for {set}, {}", self.name), &settings, || Search::new(grid).run(&trainer, data))
+        let request = TrainRequest { tune: true, decay: times.iter().map(|times| times * usual).collect(), ..plain };
+        let settings = json!([set, self.name, request, marked(data)?, self.propensities.map(|p| p.values())]);
+        context.part(&format!("settings for {set}, {}", self.name), &settings, || {
+            let tuning = self.trainer(context, request.clone()).tune(data)?;
+            tuning.ok_or_else(|| Error::value("no settings were tried"))
+        })
     }
 
     /// Trains with settings that were found.
     pub(super) fn train(&self, context: &Context<'a>, tuning: &Tuning, data: &Dataset<'_>, seed: u64) -> Result<Model> {
-        tuning.apply(&self.trainer(context, seed)?)?.fit(data)
+        let request = tuning.apply(&TrainRequest { seed, ..TrainRequest::default() });
+        Ok(self.trainer(context, request).check(data)?.fit()?.model)
     }
 }
 
 /// Joint learning by the likelihood of both: rate and number of epochs are those that do best on a tenth of the rows.
 pub(super) fn joint_plugin(context: &Context<'_>, data: &Dataset<'_>) -> Result<(Model, Option<Propensities>)> {
-    let adam = Adam { epochs: context.size.pick(5, 15, 30), ..Adam::default() };
-    let grid = Grid { rates: context.size.pick(&RATES[1..2], &RATES, &RATES).to_vec(), decays: vec![0.0] };
-    let trainer = Trainer::new("plugin-logistic")?.solver(Solver::Adam(adam))?.seed(context.seed).progress(context.progress);
-    let recipe = Recipe::new(trainer).search(Some(Search::new(grid))).joint(Joint::Plugin)?;
-    let (model, trained) = recipe.train(data)?;
+    let request = TrainRequest {
+        joint: Some(JointLearning::Plugin),
+        epochs: Some(context.size.pick(5, 15, 30)),
+        tune: true,
+        learning_rate: context.size.pick(&RATES[1..2], &RATES, &RATES).to_vec(),
+        decay: vec![0.0],
+        seed: context.seed,
+        ..TrainRequest::default()
+    };
+    let (model, trained) = Trainer::new(request).progress(context.progress).train(data)?;
     Ok((model, trained.learned))
 }
 

@@ -12,8 +12,9 @@ use crate::metrics::Estimator;
 use crate::propensity::estimators::timelapse::timelapse;
 use crate::propensity::{Ratio, models};
 use crate::report::{Column, Table};
+use crate::request::{SolverChoice, TrainRequest};
 use crate::spec::Named;
-use crate::train::{Adam, Solver, Trainer};
+use crate::train::Trainer;
 use serde_json::json;
 
 /// See the module's page.
@@ -21,8 +22,8 @@ pub(super) struct Timelapse;
 
 /// The two snapshots of training and test rows.
 const FILES: [&str; 4] = ["train_early.txt", "train_late.txt", "test_early.txt", "test_late.txt"];
-/// How the model is trained whose scores are estimated; which model it is does not matter here.
-const ADAM: Adam = Adam { rate: 0.02, batch: 512, epochs: 5 };
+/// Epochs of the model whose scores are estimated; which model it is does not matter here.
+const EPOCHS: usize = 5;
 
 impl crate::sealed::Sealed for Timelapse {}
 
@@ -92,8 +93,9 @@ fn scores(context: &Context<'_>, given: &DataFolder) -> Result<Option<Scores>> {
     let (train, train_late, test, test_late) = (read(train)?, read(train_late)?, read(test)?, read(test_late)?);
     let settings = json!([marked(&train)?, marked(&train_late)?, marked(&test)?, marked(&test_late)?]);
     let found = context.part(&format!("timelapse on {}", given.name), &settings, || {
-        let trainer = Trainer::new("logistic")?.solver(Solver::Adam(ADAM))?.decay(0.0)?;
-        let model = trainer.seed(context.seed).progress(context.progress).fit(&train)?;
+        let (solver, epochs) = (SolverChoice::Adam, Some(EPOCHS));
+        let request = TrainRequest { solver, epochs, seed: context.seed, ..TrainRequest::by_loss("logistic") };
+        let model = Trainer::new(request).progress(context.progress).check(&train)?.fit()?.model;
         let ranked = top(context, &model, &test)?;
         let stats = LabelStats::of(train.labels());
         let ratio = Ratio::new(models::family("power")?);

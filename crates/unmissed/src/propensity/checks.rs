@@ -15,7 +15,7 @@ use super::quantiles::gamma_quantile;
 use super::{Interval, Phi, Propensities, Sample, ValueSource};
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How the propensities of a curve look on k copies of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -102,7 +102,7 @@ pub fn implied_priors(propensities: &Propensities, stats: &LabelStats) -> Result
 }
 
 /// How much the weights cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EffectiveSampleSize {
     /// Observed positives.
     pub positives: f64,

@@ -1,25 +1,34 @@
 //! Requests: what users ask for, as plain data.
 //!
-//! Each verb has one request with its defaults ([`EvaluateRequest`]; training and the audit have theirs beside it). The command
+//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`]; the audit has its own beside them). The command
 //! line and Python fill a request and nothing else, files that must be repeatable keep it, and the stage that carries it out checks
 //! it once against the data. What a request names (files, registry entries) is parsed here and nowhere else; data themselves are
 //! never part of a request.
 
 mod conventions;
+mod criterion;
 mod evaluate;
 mod groups;
 mod interval_kind;
 mod k_list;
 mod level;
 mod shard;
+mod solver;
+mod train;
+mod train_choices;
 mod weights;
 
 pub(crate) use conventions::{ABSENT_LABELS, COVERAGE_OF, EMPTY_ROWS};
 pub use conventions::{CONVENTIONS, Convention, Conventions};
+pub use criterion::Criterion;
 pub use evaluate::EvaluateRequest;
 pub use groups::GroupsSpec;
 pub use interval_kind::IntervalKind;
 pub use k_list::KList;
 pub use level::Level;
 pub use shard::Shard;
+pub(crate) use solver::LARGEST_BATCH;
+pub use solver::{Adam, Newton, Solver};
+pub use train::{TrainRequest, Validation};
+pub use train_choices::{JointLearning, LossChoice, NormalizeChoice, SolverChoice, TrainPropensity};
 pub use weights::WeightsSpec;

@@ -12,28 +12,24 @@
 //! frequency: a start at zero would spend most of training on finding out that labels are rare. Rows are shuffled into batches
 //! once; every epoch takes the batches in another order.
 
-use super::batches::Batch;
-use super::lanes::{Line, Lines};
+use super::batches::{Batch, Batches};
+use super::lines::{Line, Lines};
 use super::moments::{State, Step};
 use super::problem::{Part, Problem};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::predict::Block;
+use crate::request::Adam;
 use crate::rng::{Purpose, below, stream};
 
-/// How Adam goes about it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Adam {
-    /// The learning rate.
-    pub rate: f64,
-    /// Rows of a batch.
-    pub batch: usize,
-    /// Times that all rows are seen.
-    pub epochs: usize,
-}
-
-impl Default for Adam {
-    fn default() -> Adam {
-        Adam { rate: 0.02, batch: 512, epochs: 20 }
+/// Rejects more steps than can be counted.
+pub(super) fn check_steps(epochs: usize, batches: &Batches) -> Result<()> {
+    let steps = epochs.checked_mul(batches.len()).filter(|steps| i32::try_from(*steps).is_ok());
+    match steps {
+        Some(_) => Ok(()),
+        None => Err(Error::value("there are too many steps")
+            .expected(format!("epochs times batches of at most {}", i32::MAX))
+            .found(format!("{epochs} epochs of {} batches", batches.len()))
+            .hint("use fewer epochs or larger batches")),
     }
 }
 

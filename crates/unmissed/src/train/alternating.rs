@@ -18,8 +18,9 @@
 //! Zhu et al.: *Unbiased implicit recommendation and propensity estimation via combinational joint learning*, RecSys 2020, as
 //! the paper's appendix puts it.
 
-use super::fit::{Finished, blocks, features};
-use super::trainer::Trainer;
+use super::checked::CheckedTraining;
+use super::fit::{Finished, blocks};
+use super::plan::ALTERNATING;
 use crate::data::{Dataset, Features, split_rows_for};
 use crate::error::{Error, Result};
 use crate::predict::{Block, Normalize};
@@ -28,32 +29,30 @@ use crate::rng::Purpose;
 use crate::sigmoid::sigmoid;
 use std::sync::{Mutex, PoisonError};
 
-/// Rounds unless told.
-pub const ROUNDS: usize = 6;
-
 /// Where p starts when nothing is given.
 const START: f64 = 0.5;
 
 /// What eta is at least, as a share of the label's frequency.
 const LEAST: f64 = 0.01;
 
-/// The loss that f is trained by.
-const LOSS: &str = "unbiased-logistic";
-
-/// Learns propensities in so many rounds; the trainer says how f is trained.
-pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> Result<Propensities> {
-    if trainer.loss().name() != LOSS {
-        return Err(Error::value("alternating learning trains by one loss only")
-            .expected(format!("'{LOSS}'"))
-            .found(format!("'{}'", trainer.loss().name())));
+impl CheckedTraining<'_> {
+    /// Learns propensities in so many rounds, by alternating learning; the settings of this training are those of f.
+    pub fn alternating(&self, rounds: usize) -> Result<Propensities> {
+        alternating(self, rounds)
     }
-    let labels = data.labels();
-    trainer.check(labels.cols(), data.rows())?;
-    let normalize = trainer.settled(data)?.normalize;
-    let halves = split_rows_for(Purpose::HeldOut, data.rows(), 0.5, trainer.seed)?;
+}
+
+fn alternating(training: &CheckedTraining<'_>, rounds: usize) -> Result<Propensities> {
+    if training.loss.name() != ALTERNATING {
+        return Err(Error::value("alternating learning trains by one loss only")
+            .expected(format!("'{ALTERNATING}'"))
+            .found(format!("'{}'", training.loss.name())));
+    }
+    let (data, labels) = (training.data, training.labels());
+    let halves = split_rows_for(Purpose::HeldOut, data.rows(), 0.5, training.seed)?;
     let halves = [halves.0, halves.1];
     let positives = [by_label(data, &halves[0]), by_label(data, &halves[1])];
-    let start = if trainer.propensities.is_some() { trainer.clipped(labels.cols()) } else { vec![START; labels.cols()] };
+    let start = if training.propensities.is_some() { training.clipped() } else { vec![START; labels] };
     let mut propensities = Propensities::new(Learned::Alternating, start)?;
     for round in 0..rounds {
         let (train, test) = (round % 2, 1 - round % 2);
@@ -62,7 +61,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
             let mut p = vec![None; block.width()];
             for (lane, p) in p.iter_mut().enumerate() {
                 let rows = &positives[test][block.first as usize + lane];
-                *p = propensity(data, &block, lane, normalize, rows, halves[test].len())?;
+                *p = propensity(training.features, &block, lane, training.normalize, rows, halves[test].len());
             }
             let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
             for (place, p) in next[block.first as usize..].iter_mut().zip(p) {
@@ -70,8 +69,7 @@ pub fn alternating(trainer: &Trainer<'_>, data: &Dataset<'_>, rounds: usize) -> 
             }
             Ok(())
         };
-        let at_p: Trainer<'_> = *trainer;
-        at_p.propensities(Some(&propensities)).run(data, &halves[train], None, &blocks(labels.cols()), &update)?;
+        training.with_propensities(propensities.clone())?.run(&halves[train], None, &blocks(labels)?, &update)?;
         propensities = Propensities::new(Learned::Alternating, next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     }
     Ok(propensities.with_bound(Bound::None).with_note("learned in turns with the classifier from observed labels alone"))
@@ -88,17 +86,17 @@ fn by_label(data: &Dataset<'_>, rows: &[usize]) -> Vec<Vec<usize>> {
 
 /// The minimum of the module's loss for one label, given the rows with it and how many rows there are.
 fn propensity(
-    data: &Dataset<'_>,
+    features: &Features<'_>,
     block: &Block,
     lane: usize,
     normalize: Normalize,
     positives: &[usize],
     rows: usize,
-) -> Result<Option<f64>> {
+) -> Option<f64> {
     if positives.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let (features, width) = (features(data)?, block.width());
+    let width = block.width();
     let least = LEAST * positives.len() as f64 / rows as f64;
     let inverse = |row: usize| {
         let weight = |feature: usize| f64::from(block.weights[feature * width + lane]);
@@ -118,24 +116,22 @@ fn propensity(
         1.0 / sigmoid(logit).max(least)
     };
     let mean = positives.iter().map(|&row| inverse(row)).sum::<f64>() / rows as f64;
-    Ok(Some(mean.min(1.0)))
+    Some(mean.min(1.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Dense, Labels};
+    use crate::data::Dense;
 
     /// The closed form is where central differences of the loss vanish.
     #[test]
     fn the_propensity_is_the_minimum_of_its_loss() {
         let values: Vec<f32> = (0..40).map(|i| (i as f32 * 0.37).sin() * 2.0).collect();
-        let ids = (0..40u32).map(|row| if row % 3 == 0 { vec![0] } else { vec![] });
         let features = Features::Dense(Dense::new(40, 1, values.clone()).unwrap());
-        let data = Dataset::new(Some(features), Labels::from_ids(1, ids).unwrap()).unwrap();
         let block = Block { first: 0, bias: vec![0.8], weights: vec![0.6] };
         let positives: Vec<usize> = (0..40).step_by(3).collect();
-        let p = propensity(&data, &block, 0, Normalize::None, &positives, 40).unwrap().unwrap();
+        let p = propensity(&features, &block, 0, Normalize::None, &positives, 40).unwrap();
         let loss = |p: f64| -> f64 {
             let one = |row: usize| {
                 let eta = sigmoid(f64::from(0.8 + 0.6 * values[row]));
@@ -147,6 +143,6 @@ mod tests {
         assert!(p > 0.3 && p < 0.95, "{p}");
         let slope = (loss(p + 1e-5) - loss(p - 1e-5)) / 2e-5;
         assert!(slope.abs() < 1e-4, "{slope}");
-        assert_eq!(propensity(&data, &block, 0, Normalize::None, &[], 40).unwrap(), None);
+        assert_eq!(propensity(&features, &block, 0, Normalize::None, &[], 40), None);
     }
 }

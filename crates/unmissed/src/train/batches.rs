@@ -4,11 +4,10 @@
 //! have it, and what is scattered (a line of logits or gradients for each row) fits the nearest cache.
 
 use crate::data::{Features, Labels};
+use crate::error::{Error, Result};
 use crate::predict::Normalize;
+use crate::request::LARGEST_BATCH;
 use rayon::prelude::*;
-
-/// The most rows of a batch: places in a batch have 16 bits.
-pub(super) const LARGEST_BATCH: usize = 1 << 16;
 
 /// Some rows.
 pub(super) struct Batch {
@@ -21,11 +20,10 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    fn new(features: &Features<'_>, labels: &Labels<'_>, rows: &[usize], normalize: Normalize) -> Batch {
+    fn new(features: &Features<'_>, labels: &Labels<'_>, rows: &[usize], normalize: Normalize) -> Result<Batch> {
         let mut entries: Vec<(u32, u16, f32)> = Vec::new();
         let mut positives = Vec::new();
-        for (place, &row) in rows.iter().enumerate() {
-            let place = place as u16;
+        for (place, &row) in (0u16..=u16::MAX).zip(rows) {
             match features {
                 Features::Sparse(matrix) => {
                     let (ids, values) = matrix.row(row);
@@ -35,30 +33,36 @@ impl Batch {
                 Features::Dense(matrix) => {
                     let values = matrix.row(row);
                     let factor = normalize.factor(values);
-                    entries.extend(values.iter().enumerate().map(|(id, &value)| (id as u32, place, value * factor)));
+                    entries.extend((0u32..).zip(values).map(|(id, &value)| (id, place, value * factor)));
                 }
             }
             positives.extend(labels.row_ids(row).iter().map(|&label| (label, place)));
         }
         entries.retain(|entry| entry.2 != 0.0);
+        let many = u32::try_from(entries.len()).map_err(|_| {
+            Error::value("a batch of rows has too many features")
+                .expected(format!("at most {} values that are not zero", u32::MAX))
+                .found(entries.len().to_string())
+                .hint("use smaller batches")
+        })?;
         entries.sort_unstable_by_key(|entry| (entry.0, entry.1));
         positives.sort_unstable();
         let (mut ids, mut starts) = (Vec::new(), Vec::new());
-        for (place, entry) in entries.iter().enumerate() {
+        for (place, entry) in (0..many).zip(&entries) {
             if ids.last() != Some(&entry.0) {
                 ids.push(entry.0);
-                starts.push(place as u32);
+                starts.push(place);
             }
         }
-        starts.push(entries.len() as u32);
-        Batch {
+        starts.push(many);
+        Ok(Batch {
             rows: rows.len(),
             features: ids,
             starts,
             places: entries.iter().map(|entry| entry.1).collect(),
             values: entries.iter().map(|entry| entry.2).collect(),
             positives,
-        }
+        })
     }
 
     /// Number of rows.
@@ -98,10 +102,16 @@ pub(super) struct Batches {
 
 impl Batches {
     /// The given rows in the given order, `size` to a batch.
-    pub(super) fn new(features: &Features<'_>, labels: &Labels<'_>, rows: &[usize], size: usize, normalize: Normalize) -> Batches {
+    pub(super) fn new(
+        features: &Features<'_>,
+        labels: &Labels<'_>,
+        rows: &[usize],
+        size: usize,
+        normalize: Normalize,
+    ) -> Result<Batches> {
         let size = size.clamp(1, LARGEST_BATCH);
-        let batches = rows.par_chunks(size).map(|rows| Batch::new(features, labels, rows, normalize)).collect();
-        Batches { batches, features: features.cols(), rows: rows.len() }
+        let batches = rows.par_chunks(size).map(|rows| Batch::new(features, labels, rows, normalize)).collect::<Result<_>>()?;
+        Ok(Batches { batches, features: features.cols(), rows: rows.len() })
     }
 
     /// Number of features.

@@ -1,15 +1,16 @@
-//! Blocks of labels through a solver: in parallel, within a bound of memory, to whoever wants them.
+//! Blocks of labels through a solver: in parallel, within a bound of memory, handed over as they are finished.
 
 use super::batches::Batches;
+use super::checked::{CheckedTraining, features};
 use super::held_out::HeldOut;
 use super::problem::Problem;
-use super::trainer::{Settled, Solver, Trainer};
 use super::{adam, joint, newton};
-use crate::data::{Csr, Dataset, Features, Labels};
+use crate::data::{Csr, Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::losses::Loss;
 use crate::predict::{Block, Model};
 use crate::propensity::Propensities;
+use crate::request::Solver;
 use crate::rng::{Purpose, below, stream};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -20,7 +21,7 @@ pub const WIDTH: usize = 32;
 
 /// Labels that are trained side by side: one vector register of the widest processors holds a number of each, and the weights
 /// and moments of more would not stay in the caches.
-const LANES: usize = 16;
+const TOGETHER: usize = 16;
 
 /// A block that is trained.
 #[derive(Clone, Debug)]
@@ -29,8 +30,8 @@ pub struct Finished {
     pub block: Block,
     /// The propensities of its labels, when they were learned along.
     pub propensities: Option<Vec<f64>>,
-    /// Labels at which Newton's method ran out of steps before the gradient was small.
-    pub unfinished: usize,
+    /// Labels on which Newton's method did not converge within its steps.
+    pub unconverged: usize,
 }
 
 /// A model that is trained.
@@ -40,8 +41,8 @@ pub struct Fitted {
     pub model: Model,
     /// The propensities that were learned along, by [`Solver::Joint`].
     pub propensities: Option<Propensities>,
-    /// Labels at which Newton's method ran out of steps before the gradient was small.
-    pub unfinished: usize,
+    /// Labels on which Newton's method did not converge within its steps.
+    pub unconverged: usize,
 }
 
 impl Finished {
@@ -57,9 +58,9 @@ impl Finished {
             lane += width;
         }
         let first = parts.first().map_or(0, |part| part.block.first);
-        let unfinished = parts.iter().map(|part| part.unfinished).sum();
+        let unconverged = parts.iter().map(|part| part.unconverged).sum();
         let propensities = parts.into_iter().map(|part| part.propensities).collect::<Option<Vec<_>>>().map(|parts| parts.concat());
-        Finished { block: Block { first, bias, weights }, propensities, unfinished }
+        Finished { block: Block { first, bias, weights }, propensities, unconverged }
     }
 }
 
@@ -83,111 +84,84 @@ pub(super) struct Others<'a> {
 /// Takes a block that is trained.
 pub(super) type Sink<'a> = dyn Fn(Finished) -> Result<()> + Sync + 'a;
 
-impl Trainer<'_> {
+impl CheckedTraining<'_> {
     /// Trains a model.
-    ///
-    /// ```
-    /// use unmissed::{data::{Dataset, Dense, Features, Labels}, train::Trainer};
-    /// let features = Dense::new(4, 1, vec![-2.0, -1.0, 1.0, 2.0])?;
-    /// let labels = Labels::from_ids(2, [vec![0], vec![0], vec![1], vec![1]])?;
-    /// let data = Dataset::new(Some(Features::Dense(features)), labels)?;
-    /// let model = Trainer::new("logistic")?.fit(&data)?;
-    /// let weights = [model.weight(0, 0), model.weight(0, 1)];
-    /// assert!(weights[0] < 0.0 && weights[1] > 0.0);
-    /// # Ok::<(), unmissed::Error>(())
-    /// ```
-    pub fn fit(&self, data: &Dataset<'_>) -> Result<Model> {
-        Ok(self.fit_whole(data)?.model)
-    }
-
-    /// Trains a model, and says what there is to say about it.
-    pub fn fit_whole(&self, data: &Dataset<'_>) -> Result<Fitted> {
+    pub fn fit(&self) -> Result<Fitted> {
         let finished = Mutex::new(Vec::new());
-        let all = blocks(data.labels().cols());
-        self.fit_blocks(data, &all, &|block| {
+        self.fit_blocks(&blocks(self.labels())?, &|block| {
             finished.lock().unwrap_or_else(PoisonError::into_inner).push(block);
             Ok(())
         })?;
-        self.assemble(data, finished.into_inner().unwrap_or_else(PoisonError::into_inner))
+        self.assemble(finished.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Trains some blocks of labels, out of those that [`blocks`] names, and hands each over as it is finished: in any order, from
     /// any thread. A block comes out the same whatever else is trained.
-    pub fn fit_blocks(
-        &self,
-        data: &Dataset<'_>,
-        blocks: &[Range<u32>],
-        sink: &(dyn Fn(Finished) -> Result<()> + Sync),
-    ) -> Result<()> {
-        let rows: Vec<usize> = (0..data.rows()).collect();
-        self.run(data, &rows, None, blocks, sink).map(drop)
+    pub fn fit_blocks(&self, blocks: &[Range<u32>], sink: &(dyn Fn(Finished) -> Result<()> + Sync)) -> Result<()> {
+        let rows: Vec<usize> = (0..self.data.rows()).collect();
+        self.run(&rows, None, blocks, sink).map(drop)
     }
 
-    /// Trains on some rows of the data and sees after each round how well the model does on others: the mean loss of a row and
-    /// the best `depth` labels of each.
-    pub fn fit_watching(
-        &self,
-        data: &Dataset<'_>,
-        rows: &[usize],
-        others: (&Dataset<'_>, &[usize]),
-        depth: usize,
-    ) -> Result<(Model, Vec<Checkpoint>)> {
+    /// Trains on some rows of the data and sees after each round how well the model does on others: the mean loss per row and the
+    /// best `depth` labels of each.
+    pub fn fit_watching(&self, rows: &[usize], others: (&Dataset<'_>, &[usize]), depth: usize) -> Result<(Model, Vec<Checkpoint>)> {
         let finished = Mutex::new(Vec::new());
         let others = Others { data: others.0, rows: others.1, depth };
-        let checkpoints = self.run(data, rows, Some(others), &blocks(data.labels().cols()), &|block| {
+        let checkpoints = self.run(rows, Some(others), &blocks(self.labels())?, &|block| {
             finished.lock().unwrap_or_else(PoisonError::into_inner).push(block);
             Ok(())
         })?;
-        let fitted = self.assemble(data, finished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        let fitted = self.assemble(finished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
         Ok((fitted.model, checkpoints))
     }
 
-    fn assemble(&self, data: &Dataset<'_>, mut finished: Vec<Finished>) -> Result<Fitted> {
+    fn assemble(&self, mut finished: Vec<Finished>) -> Result<Fitted> {
         finished.sort_unstable_by_key(|finished| finished.block.first);
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
         let propensities = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
-        let unfinished = finished.iter().map(|finished| finished.unfinished).sum();
+        let unconverged = finished.iter().map(|finished| finished.unconverged).sum();
         let blocks = finished.into_iter().map(|finished| finished.block).collect();
-        let model = Model::new(features(data)?.cols(), self.settled(data)?.normalize, blocks)?;
-        Ok(Fitted { model, propensities, unfinished })
+        let model = Model::new(self.features.cols(), self.normalize, blocks)?;
+        Ok(Fitted { model, propensities, unconverged })
     }
 
     /// Trains the blocks on the rows.
     pub(super) fn run(
         &self,
-        data: &Dataset<'_>,
         rows: &[usize],
         others: Option<Others<'_>>,
         blocks: &[Range<u32>],
         sink: &Sink<'_>,
     ) -> Result<Vec<Checkpoint>> {
-        let (features, labels) = (features(data)?, data.labels());
-        let many = labels.cols();
-        self.check(many, rows.len())?;
+        let (labels, normalize) = (self.data.labels(), self.normalize);
+        if rows.is_empty() {
+            return Err(Error::value("there are no rows to train on").expected("at least one"));
+        }
         let counts = counts(labels, rows);
         let propensities = match self.solver {
-            Solver::Joint(_) => joint::starts(self, many),
+            Solver::Joint(_) => joint::starts(self),
             _ => self.possible(&counts, rows.len()),
         };
-        let Settled { normalize, decay, .. } = self.settled(data)?;
         let bias = starting_bias(&counts, rows.len(), &propensities, self.loss);
         let (rounds, batches) = match self.solver {
             Solver::Adam(adam) | Solver::Joint(adam) => {
-                (adam.epochs, Batches::new(features, labels, &shuffled(rows, self.seed), adam.batch, normalize))
+                let rows = shuffled(rows, self.seed);
+                (adam.epochs, Batches::new(self.features, labels, &rows, adam.batch_size, normalize)?)
             }
-            Solver::Newton(_) => (1, Batches::new(features, labels, rows, newton::ROWS, normalize)),
+            Solver::Newton(_) => (1, Batches::new(self.features, labels, rows, newton::ROWS, normalize)?),
         };
+        adam::check_steps(rounds, &batches)?;
         let held_out = match others {
             None => None,
             Some(Others { data, rows, depth }) => {
-                let features = self::features(data)?;
-                if (features.cols(), data.labels().cols()) != (batches.features(), many) {
+                let (features, found) = (features(data)?, data.labels().cols());
+                if (features.cols(), found) != (batches.features(), self.labels()) {
                     return Err(Error::value("the rows to validate on are not like those to train on")
-                        .expected(format!("{} features and {many} labels", batches.features()))
-                        .found(format!("{} and {}", features.cols(), data.labels().cols())));
+                        .expected(format!("{} features and {} labels", batches.features(), self.labels()))
+                        .found(format!("{} and {found}", features.cols())));
                 }
-                let batches = Batches::new(features, data.labels(), rows, newton::ROWS, normalize);
-                Some(HeldOut::new(batches, self.loss, many, depth, rounds))
+                let batches = Batches::new(features, data.labels(), rows, newton::ROWS, normalize)?;
+                Some(HeldOut::new(batches, self.loss, self.labels(), depth, rounds))
             }
         };
         let problem = Problem {
@@ -195,7 +169,7 @@ impl Trainer<'_> {
             held_out: held_out.as_ref(),
             loss: self.loss,
             propensities: &propensities,
-            weights: self.weights,
+            weights: self.weights.as_deref(),
             bias: &bias,
             seed: self.seed,
             progress: self.progress,
@@ -203,7 +177,7 @@ impl Trainer<'_> {
         let trained: usize = blocks.iter().map(|block| block.len()).sum();
         self.progress.begin("training", (trained * rounds) as u64);
         for some in blocks.chunks(self.at_once(&batches)?) {
-            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train(&problem, block, decay)?))?;
+            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train(&problem, block)?))?;
         }
         let checkpoint =
             |held_out: &HeldOut, round| Ok(Checkpoint { loss: held_out.loss(round), predictions: held_out.predictions(round)? });
@@ -213,26 +187,26 @@ impl Trainer<'_> {
         }
     }
 
-    fn train(&self, problem: &Problem<'_>, block: &Range<u32>, decay: f64) -> Result<Finished> {
+    fn train(&self, problem: &Problem<'_>, block: &Range<u32>) -> Result<Finished> {
         let end = problem.labels().min(block.start as usize + WIDTH);
         if !(block.start as usize).is_multiple_of(WIDTH) || block.end as usize != end {
             return Err(Error::value("no such block of labels").expected(format!("{WIDTH} labels from a multiple of {WIDTH} on")));
         }
-        let parts = (block.start..block.end).step_by(LANES).map(|first| self.train_lanes(problem, first, decay));
+        let parts = (block.start..block.end).step_by(TOGETHER).map(|first| self.train_together(problem, first));
         Ok(Finished::side_by_side(parts.collect::<Result<_>>()?, problem.batches.features()))
     }
 
-    fn train_lanes(&self, problem: &Problem<'_>, first: u32, decay: f64) -> Result<Finished> {
-        let plain = |block| Finished { block, propensities: None, unfinished: 0 };
+    fn train_together(&self, problem: &Problem<'_>, first: u32) -> Result<Finished> {
+        let plain = |block| Finished { block, propensities: None, unconverged: 0 };
         let finished = match &self.solver {
-            Solver::Adam(adam) => adam::train::<LANES>(problem, first, adam, decay).map(plain),
-            Solver::Newton(newton) => newton::train::<LANES>(problem, first, newton, decay),
-            Solver::Joint(adam) => joint::train::<LANES>(problem, first, adam, decay),
+            Solver::Adam(adam) => adam::train::<TOGETHER>(problem, first, adam, self.decay).map(plain),
+            Solver::Newton(newton) => newton::train::<TOGETHER>(problem, first, newton, self.decay),
+            Solver::Joint(adam) => joint::train::<TOGETHER>(problem, first, adam, self.decay),
         }?;
         match finished.block.weights.iter().chain(&finished.block.bias).all(|weight| weight.is_finite()) {
             true => Ok(finished),
-            false => Err(Error::value(format!("training ran away: weights of labels from {first} on are not finite"))
-                .hint("use more decay, a smaller rate, or clip inverse propensities")),
+            false => Err(Error::value(format!("training diverged: weights of labels from {first} on are not finite"))
+                .hint("use a larger decay, a smaller learning rate, or clip inverse propensities")),
         }
     }
 
@@ -244,7 +218,7 @@ impl Trainer<'_> {
             Solver::Adam(_) | Solver::Joint(_) => (7, 1, batches.largest()),
             Solver::Newton(_) => (9, 5, batches.rows()),
         };
-        let line = (LANES * size_of::<f32>()) as u64;
+        let line = (TOGETHER * size_of::<f32>()) as u64;
         let block = line * (by_feature * batches.features() as u64 + by_row * rows as u64);
         let blocks = memory / block.max(1);
         if blocks == 0 {
@@ -260,21 +234,16 @@ impl Trainer<'_> {
 /// The blocks of so many labels.
 ///
 /// ```
-/// assert_eq!(unmissed::train::blocks(40), [0..32, 32..40]);
+/// assert_eq!(unmissed::train::blocks(40)?, [0..32, 32..40]);
+/// # Ok::<(), unmissed::Error>(())
 /// ```
-pub fn blocks(labels: usize) -> Vec<Range<u32>> {
-    (0..labels).step_by(WIDTH).map(|first| first as u32..labels.min(first + WIDTH) as u32).collect()
+pub fn blocks(labels: usize) -> Result<Vec<Range<u32>>> {
+    let id = |label: usize| u32::try_from(label).map_err(|_| Error::value("there are too many labels: ids have 32 bits"));
+    (0..labels).step_by(WIDTH).map(|first| Ok(id(first)?..id(labels.min(first + WIDTH))?)).collect()
 }
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
-}
-
-/// The features of data that have some.
-pub(super) fn features<'a>(data: &'a Dataset<'_>) -> Result<&'a Features<'a>> {
-    data.features().ok_or_else(|| {
-        Error::value("the data have no features to train on").hint("training needs rows of 'labels feature:value ...'")
-    })
 }
 
 /// How often each label occurs on the rows.

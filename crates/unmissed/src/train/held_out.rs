@@ -4,7 +4,7 @@
 //! put together over the blocks: the loss as a sum, and the best labels of each row as they come.
 
 use super::batches::Batches;
-use super::lanes::{Line, Lines, Weights, add_products};
+use super::lines::{Line, Lines, Weights, add_products};
 use super::problem::Part;
 use crate::data::Csr;
 use crate::error::{Error, Result};

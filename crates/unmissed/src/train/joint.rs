@@ -3,7 +3,7 @@
 //! Adam on the mean of `-y ln(p s(z)) - (1 - y) ln(1 - p s(z))`, with `p = s(p')` and one parameter p' a label, learned along with
 //! the weights and at the same rate. Gradients: in z, `-(1 - s)` when observed and else `p s (1 - s) / (1 - p s)`; in p',
 //! `-(1 - p)` when observed and else `p (1 - p) s / (1 - p s)`. Steps, decay and the start of the weights are those of
-//! [`Adam`]; p' does not decay. It starts at the propensities that are given, or at p = 1/2 (the paper draws p' uniformly from
+//! [Adam](super::adam); p' does not decay. It starts at the propensities that are given, or at p = 1/2 (the paper draws p' uniformly from
 //! [-e, e]).
 //!
 //! # Assumes
@@ -14,16 +14,17 @@
 //! Teisseyre, Mielniczuk, Lazecka: *Different strategies of fitting logistic regression for positive and unlabelled data*,
 //! ICCS 2020; the paper calls it PEJL.
 
-use super::adam::{Adam, descend};
+use super::adam::descend;
 use super::batches::Batch;
+use super::checked::CheckedTraining;
 use super::fit::Finished;
-use super::lanes::Line;
+use super::lines::Line;
 use super::moments::Cell;
 use super::problem::{Part, Problem};
-use super::trainer::Trainer;
 use crate::error::Result;
 use crate::losses::joint_gradients;
 use crate::propensity::{Bound, Learned, Propensities};
+use crate::request::Adam;
 use crate::sigmoid::sigmoid;
 
 /// Where p starts when nothing is given.
@@ -33,10 +34,10 @@ const START: f64 = 0.5;
 const HIGHEST_START: f64 = 0.95;
 
 /// Where the propensities start.
-pub(super) fn starts(trainer: &Trainer<'_>, labels: usize) -> Vec<f64> {
-    match trainer.propensities {
-        Some(_) => trainer.clipped(labels).iter().map(|p| p.min(HIGHEST_START)).collect(),
-        None => vec![START; labels],
+pub(super) fn starts(training: &CheckedTraining<'_>) -> Vec<f64> {
+    match training.propensities {
+        Some(_) => training.clipped().iter().map(|p| p.min(HIGHEST_START)).collect(),
+        None => vec![START; training.labels()],
     }
 }
 
@@ -60,7 +61,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, adam: &Ad
         part.set_propensities(parameters[0].map(|p| sigmoid(f64::from(p))));
     })?;
     let propensities = part.exact_propensities()[..part.width].to_vec();
-    Ok(Finished { block, propensities: Some(propensities), unfinished: 0 })
+    Ok(Finished { block, propensities: Some(propensities), unconverged: 0 })
 }
 
 /// Turns the logits of a batch into gradients of its mean loss; gives those of p'.

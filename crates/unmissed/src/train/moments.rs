@@ -4,12 +4,12 @@
 //! `w <- (1 - rate decay) w - rate (m / (1 - b1^t)) / sqrt(v / (1 - b2^t) + eps^2)`, with b1 = 0.9, b2 = 0.999, eps = 1e-8. Decay is
 //! decoupled from the moments. A feature that does not occur in a batch is left alone, and catches up on its decay later.
 
-use super::adam::Adam;
 use super::batches::Batch;
-use super::lanes::{AHEAD, Line, Lines, Weights, add, add_products};
+use super::lines::{AHEAD, Line, Lines, Weights, add, add_products};
 use super::prefetch::prefetch;
 use super::problem::{Part, Problem};
 use crate::predict::Block;
+use crate::request::Adam;
 use crate::rng::{Purpose, row_key, uniform_at};
 
 const FIRST: f64 = 0.9;
@@ -38,8 +38,8 @@ pub(super) struct Step {
 impl Step {
     pub(super) fn new(adam: &Adam, decay: f64, number: u32) -> Step {
         let correction = |base: f64| 1.0 / (1.0 - base.powi(number as i32));
-        let rate = (adam.rate * correction(FIRST)) as f32;
-        Step { rate, scale: correction(SECOND) as f32, number, kept: (-adam.rate * decay).ln_1p() }
+        let rate = (adam.learning_rate * correction(FIRST)) as f32;
+        Step { rate, scale: correction(SECOND) as f32, number, kept: (-adam.learning_rate * decay).ln_1p() }
     }
 
     /// What decay leaves of a weight after so many steps; exactly 1 without decay.

@@ -1,6 +1,6 @@
 //! Newton's method with conjugate gradients, for a block of labels: to the optimum.
 //!
-//! Makes `1/n sum_i loss(z_i) + decay/2 |w|^2` small for each label, the bias apart from decay. The decay of a label is that of the
+//! Minimises `1/n sum_i loss(z_i) + decay/2 |w|^2` for each label; the bias has no penalty. The decay of a label is that of the
 //! training times [`Loss::weight`](crate::losses::Loss::weight). Losses that are not convex are taken with curvatures that are
 //! never negative, so that every step goes downhill; what is found is then a local optimum. Each step solves `H s = -g` by
 //! conjugate gradients until the residual is a tenth of the gradient, then halves the step until the objective falls by
@@ -8,26 +8,12 @@
 //! gradient has shrunk to `tolerance` times the gradient of the start waits for the others.
 
 use super::fit::Finished;
-use super::lanes::{Line, Lines, add_gradients, add_products};
+use super::lines::{Line, Lines, add_gradients, add_products};
 use super::problem::{Part, Problem};
 use super::vectors::{dot, scaled_sum};
 use crate::error::Result;
 use crate::predict::Block;
-
-/// How Newton's method goes about it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Newton {
-    /// How far the gradient has to shrink.
-    pub tolerance: f64,
-    /// The most steps.
-    pub steps: usize,
-}
-
-impl Default for Newton {
-    fn default() -> Newton {
-        Newton { tolerance: 1e-2, steps: 50 }
-    }
-}
+use crate::request::Newton;
 
 /// Rows that are worked on at a time: their logits stay in the second cache.
 pub(super) const ROWS: usize = 2048;
@@ -200,7 +186,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
     solver.refresh(&mut terms);
     let mut open: [bool; W] = std::array::from_fn(|lane| lane < solver.part.width);
     let mut start = [0.0; W];
-    for round in 0..=newton.steps {
+    for round in 0..=newton.max_steps {
         solver.gather(&terms.gradients, &weights, &mut gradient);
         let norms = gradient.dot(&gradient);
         if round == 0 {
@@ -208,7 +194,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
         }
         let small = newton.tolerance * newton.tolerance;
         (0..W).for_each(|lane| open[lane] &= norms[lane] > small * start[lane]);
-        if !open.contains(&true) || round == newton.steps {
+        if !open.contains(&true) || round == newton.max_steps {
             break;
         }
         solver.direction(&terms, &gradient, open, &mut work);
@@ -224,7 +210,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
     let width = solver.part.width;
     let lines = weights.lines.get().iter().flat_map(|line| &line[..width]).copied().collect();
     let block = Block { first, bias: weights.bias[..width].to_vec(), weights: lines };
-    Ok(Finished { block, propensities: None, unfinished: open.iter().filter(|open| **open).count() })
+    Ok(Finished { block, propensities: None, unconverged: open.iter().filter(|open| **open).count() })
 }
 
 /// How far to go along the step, by lane: 1, or a half of it and so on until the objective falls by enough. Leaves `terms` at

@@ -2,7 +2,7 @@
 
 use super::batches::{Batch, Batches};
 use super::held_out::HeldOut;
-use super::lanes::Line;
+use super::lines::Line;
 use crate::losses::{Loss, Point};
 use crate::progress::Progress;
 

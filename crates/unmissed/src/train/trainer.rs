@@ -1,317 +1,121 @@
-//! [`Trainer`]: what to train, and how.
+//! [`Trainer`]: a request, and what it needs that lies in memory.
 
-use super::adam::Adam;
-use super::batches::LARGEST_BATCH;
-use super::fit::features;
-use super::newton::Newton;
-use crate::data::{Dataset, Features, LabelStats, Labels};
-use crate::error::{Error, Result, digits};
-use crate::losses::{self, Loss, Nature};
-use crate::predict::Normalize;
+use super::checked::{CheckedTraining, Inputs};
+use super::plan::Plan;
+use crate::data::{Dataset, LabelStats, read_full_column};
+use crate::error::{Error, Result};
+use crate::metrics::weights as schemes;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
-use crate::propensity::checks::{EffectiveSampleSize, effective_sample_size};
+use crate::request::{TrainPropensity, TrainRequest, WeightsSpec};
+use std::borrow::Cow;
 
-/// The most epochs: what held-out rows say after each is kept.
-const MOST_EPOCHS: usize = 100_000;
-
-/// How a block of labels is trained.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Solver {
-    /// Small steps on batches of rows: for any loss.
-    Adam(Adam),
-    /// To the optimum: for convex losses.
-    Newton(Newton),
-    /// Adam, and the propensities of labels are learned along: for `plugin-logistic`, whose likelihood has both.
-    Joint(Adam),
-}
-
-impl Solver {
-    /// The one to take unless there is a reason: to the optimum where there is one.
-    pub fn usual(nature: Nature) -> Solver {
-        if nature.convex { Solver::Newton(Newton::default()) } else { Solver::Adam(Adam::default()) }
-    }
-
-    /// The decay to take unless there is a reason. For Newton's method 3e-5 times the mean squared norm of rows, so that the size
-    /// of features does not matter; labels whose observed pairs weigh more get more of it ([`Loss::weight`]). For Adam 0: an early
-    /// end does for it what decay does for an optimum.
-    pub fn usual_decay(self, squared_norm: f64) -> f64 {
-        match self {
-            Solver::Newton(_) if squared_norm > 0.0 => DECAY * squared_norm,
-            Solver::Newton(_) => DECAY,
-            Solver::Adam(_) | Solver::Joint(_) => 0.0,
-        }
-    }
-
-    /// Its name in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Solver::Adam(_) => "adam",
-            Solver::Newton(_) => "newton",
-            Solver::Joint(_) => "joint",
-        }
-    }
-
-    /// The settings of Adam, when it is one.
-    pub fn adam(self) -> Option<Adam> {
-        match self {
-            Solver::Adam(adam) | Solver::Joint(adam) => Some(adam),
-            Solver::Newton(_) => None,
-        }
-    }
-
-    /// The same with other settings of Adam; Newton's method has none.
-    pub(super) fn with_adam(self, adam: Adam) -> Solver {
-        match self {
-            Solver::Adam(_) => Solver::Adam(adam),
-            Solver::Joint(_) => Solver::Joint(adam),
-            Solver::Newton(_) => self,
-        }
-    }
-}
-
-/// What Newton's method takes unless told: see `docs/training.md` for what it was measured on.
-const DECAY: f64 = 3e-5;
-
-/// The loss whose likelihood has the propensities in it.
-pub(super) const PLUGIN: &str = "plugin-logistic";
-
-/// Training in the making. See the folder's page.
-#[derive(Clone, Copy)]
+/// A builder of trainings: a request, and what it needs that lies in memory. See the folder's page.
+#[derive(Clone)]
 pub struct Trainer<'a> {
-    pub(super) loss: &'static dyn Loss,
-    pub(super) solver: Solver,
-    pub(super) decay: Option<f64>,
-    pub(super) clip: Option<f64>,
-    pub(super) weights: Option<&'a [f64]>,
+    pub(super) request: TrainRequest,
     pub(super) propensities: Option<&'a Propensities>,
-    pub(super) normalize: Option<Normalize>,
-    pub(super) memory: Option<u64>,
-    pub(super) seed: u64,
+    pub(super) weights: Option<&'a [f64]>,
+    pub(super) validation: Option<&'a Dataset<'a>>,
     pub(super) progress: &'a dyn Progress,
 }
 
 impl<'a> Trainer<'a> {
-    /// Training by the loss of that name, with the usual solver and decay.
-    pub fn new(loss: &str) -> Result<Trainer<'a>> {
-        let loss = losses::find(loss)?;
-        let solver = Solver::usual(loss.nature());
-        Ok(Trainer {
-            loss,
-            solver,
-            decay: None,
-            clip: None,
-            weights: None,
-            propensities: None,
-            normalize: None,
-            memory: None,
-            seed: 0,
-            progress: &Silent,
-        })
+    /// Training as the request says.
+    pub fn new(request: TrainRequest) -> Trainer<'a> {
+        Trainer { request, propensities: None, weights: None, validation: None, progress: &Silent }
     }
 
-    /// How blocks are trained.
-    pub fn solver(mut self, solver: Solver) -> Result<Self> {
-        let positive = |number: f64| number.is_finite() && number > 0.0;
-        let wrong = match solver {
-            Solver::Adam(Adam { rate, .. }) | Solver::Joint(Adam { rate, .. }) if !positive(rate) => {
-                Some(("rate", "a number above 0".to_owned(), digits(rate)))
-            }
-            Solver::Adam(Adam { batch, .. }) | Solver::Joint(Adam { batch, .. }) if !(1..=LARGEST_BATCH).contains(&batch) => {
-                Some(("batch", format!("1 to {LARGEST_BATCH} rows"), batch.to_string()))
-            }
-            Solver::Adam(Adam { epochs, .. }) | Solver::Joint(Adam { epochs, .. }) if !(1..=MOST_EPOCHS).contains(&epochs) => {
-                Some(("number of epochs", format!("1 to {MOST_EPOCHS}"), epochs.to_string()))
-            }
-            Solver::Newton(newton) if !positive(newton.tolerance) => {
-                Some(("tolerance", "a number above 0".to_owned(), digits(newton.tolerance)))
-            }
-            _ => None,
-        };
-        if let Some((what, expected, found)) = wrong {
-            return Err(Error::value(format!("the solver's {what} is out of range")).expected(expected).found(found));
-        }
-        self.solver = solver;
-        Ok(self)
+    /// Training by the loss of that name, everything else by default.
+    pub fn by_loss(name: &str) -> Trainer<'a> {
+        Trainer::new(TrainRequest::by_loss(name))
     }
 
-    /// How strongly weights are drawn to zero; unless given, as [`Solver::usual_decay`] says.
-    pub fn decay(mut self, decay: f64) -> Result<Self> {
-        if !(decay.is_finite() && decay >= 0.0) {
-            return Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)));
-        }
-        self.decay = Some(decay);
-        Ok(self)
-    }
-
-    /// Inverse propensities above `most` count as `most`: less variance, some bias.
-    pub fn clip(mut self, most: Option<f64>) -> Result<Self> {
-        if let Some(most) = most
-            && !(most.is_finite() && most >= 1.0)
-        {
-            return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
-        }
-        self.clip = most;
-        Ok(self)
-    }
-
-    /// A factor of the loss for each label.
-    pub fn weights(mut self, weights: Option<&'a [f64]>) -> Result<Self> {
-        let broken = |weights: &[f64]| weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0));
-        if let Some((weights, label)) = weights.and_then(|weights| Some((weights, broken(weights)?))) {
-            return Err(Error::value(format!("the weight of label {label} is out of range"))
-                .expected("a finite number of at least 0")
-                .found(digits(weights[label])));
-        }
-        self.weights = weights;
-        Ok(self)
-    }
-
-    /// The most bytes that blocks in work may take, on top of the data.
-    pub fn memory(mut self, bytes: Option<u64>) -> Self {
-        self.memory = bytes;
+    /// The propensities of labels; if the request names a model, they are taken for its values.
+    #[must_use]
+    pub fn propensities(mut self, propensities: &'a Propensities) -> Self {
+        self.propensities = Some(propensities);
+        self.request.propensity.get_or_insert(TrainPropensity::Given);
         self
     }
 
-    /// The propensities of labels; without them nothing is taken to be missing.
-    pub fn propensities(mut self, propensities: Option<&'a Propensities>) -> Self {
-        self.propensities = propensities;
+    /// A factor of the loss for each label; if the request names a scheme, they are taken for its values.
+    #[must_use]
+    pub fn weights(mut self, weights: &'a [f64]) -> Self {
+        self.weights = Some(weights);
+        self.request.weights.get_or_insert(WeightsSpec::Given);
         self
     }
 
-    /// How rows are scaled; unless given, as [`Normalize::usual`] says.
-    pub fn normalize(mut self, normalize: Normalize) -> Self {
-        self.normalize = Some(normalize);
+    /// Rows on which settings are decided; the request may say at which rate their labels were shown.
+    #[must_use]
+    pub fn validation(mut self, data: &'a Dataset<'a>) -> Self {
+        self.validation = Some(data);
+        self.request.validation.get_or_insert_default();
         self
     }
 
-    /// The same with everything decided that follows from the data unless it is given: scaling and decay.
-    pub(super) fn settled(&self, data: &Dataset<'_>) -> Result<Settled<'a>> {
-        let features = features(data)?;
-        let normalize = self.normalize.unwrap_or_else(|| Normalize::usual(features));
-        let decay = match self.decay {
-            Some(decay) => decay,
-            None => {
-                let norm = if normalize == Normalize::L2 { 1.0 } else { squared_norm(features) };
-                self.solver.usual_decay(norm)
-            }
-        };
-        Ok(Settled { trainer: Trainer { normalize: Some(normalize), decay: Some(decay), ..*self }, normalize, decay })
-    }
-
-    /// The decay that training on these data takes: the one that is given, or as [`Solver::usual_decay`] says.
-    pub fn decay_on(&self, data: &Dataset<'_>) -> Result<f64> {
-        Ok(self.settled(data)?.decay)
-    }
-
-    /// The seed of whatever is random.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// Who watches.
+    /// Where progress is shown.
+    #[must_use]
     pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
         self.progress = progress;
         self
     }
 
-    /// The loss.
-    pub fn loss(&self) -> &'static dyn Loss {
-        self.loss
+    /// What is asked for.
+    pub fn request(&self) -> &TrainRequest {
+        &self.request
     }
 
-    /// The solver.
-    pub fn chosen_solver(&self) -> Solver {
-        self.solver
+    /// Checks the request against the data and decides everything that follows from them. The result trains with one setting; a
+    /// search for settings and alternating learning are up to [`Trainer::train`].
+    ///
+    /// ```
+    /// use unmissed::{data::{Dataset, Dense, Features, Labels}, request::TrainRequest, train::Trainer};
+    /// let features = Dense::new(4, 1, vec![-2.0, -1.0, 1.0, 2.0])?;
+    /// let labels = Labels::from_ids(2, [vec![0], vec![0], vec![1], vec![1]])?;
+    /// let data = Dataset::new(Some(Features::Dense(features)), labels)?;
+    /// let trainer = Trainer::new(TrainRequest { decay: vec![1e-3], ..TrainRequest::default() });
+    /// let checked = trainer.check(&data)?;
+    /// assert_eq!((checked.loss().name(), checked.decay()), ("logistic", 1e-3));
+    /// let model = checked.fit()?.model;
+    /// assert!(model.weight(0, 0) < 0.0 && model.weight(0, 1) > 0.0);
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn check<'b>(&self, data: &'b Dataset<'b>) -> Result<CheckedTraining<'b>>
+    where
+        'a: 'b,
+    {
+        self.checked(&Plan::new(&self.request)?, data)
     }
 
-    /// How many observed positives the training rests on, as far as their weights go; `None` when all count the same.
-    pub fn effective_sample_size(&self, labels: &Labels<'_>) -> Result<Option<EffectiveSampleSize>> {
-        match self.propensities {
-            Some(propensities) if self.loss.nature().corrects => {
-                let stats = LabelStats::of(labels);
-                let used = Propensities::new(propensities.origin().clone(), self.possible(&stats.dense_counts()?, labels.rows()))?;
-                effective_sample_size(&used, &stats).map(Some)
+    pub(super) fn checked<'b>(&self, plan: &Plan, data: &'b Dataset<'b>) -> Result<CheckedTraining<'b>>
+    where
+        'a: 'b,
+    {
+        let request = &self.request;
+        let missing = |what: &str| Error::value(format!("the request takes {what} that were not passed along"));
+        let propensities = match (self.propensities, &request.propensity) {
+            (Some(given), _) => Some(Cow::Borrowed(given)),
+            (None, None) => None,
+            (None, Some(TrainPropensity::Given)) => return Err(missing("propensities")),
+            (None, Some(TrainPropensity::Model(spec))) => Some(Cow::Owned(spec.propensities(&LabelStats::of(data.labels()))?)),
+        };
+        let weights = match (self.weights, &request.weights) {
+            (Some(given), _) => Some(Cow::Borrowed(given)),
+            (None, None) => None,
+            (None, Some(WeightsSpec::Given)) => return Err(missing("weights")),
+            (None, Some(WeightsSpec::Scheme(spec))) => {
+                let stats = LabelStats::of(data.labels());
+                Some(Cow::Owned(schemes::from_spec(&spec.to_string(), &stats, propensities.as_deref())?))
             }
-            _ => Ok(None),
-        }
-    }
-
-    pub(super) fn check(&self, labels: usize, rows: usize) -> Result<()> {
-        if rows == 0 || labels == 0 {
-            return Err(Error::value("there is nothing to train on").expected("at least one row and one label"));
-        }
-        for (what, length) in
-            [("propensities", self.propensities.map(Propensities::len)), ("weights", self.weights.map(<[f64]>::len))]
-        {
-            if length.is_some_and(|length| length != labels) {
-                return Err(Error::value(format!("the {what} are not those of the data's labels"))
-                    .expected(format!("{labels}"))
-                    .found(format!("{}", length.unwrap_or(0))));
+            (None, Some(WeightsSpec::File(path))) => {
+                let weight = |cell: &str| cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
+                let labels = data.labels().cols() as u64;
+                Some(Cow::Owned(read_full_column(path, "label", "weight", labels, "a finite number of at least 0", weight)?))
             }
-        }
-        let nature = self.loss.nature();
-        if matches!(self.solver, Solver::Joint(_)) && self.loss.name() != PLUGIN {
-            return Err(Error::value("propensities can be learned along with one loss only")
-                .expected(format!("'{PLUGIN}'"))
-                .found(format!("'{}'", self.loss.name())));
-        }
-        if matches!(self.solver, Solver::Newton(_)) {
-            if !nature.newton {
-                return Err(Error::value(format!("Newton's method cannot train by '{}', which has no optimum", self.loss.name()))
-                    .hint("use Adam"));
-            }
-            if self.decay == Some(0.0) {
-                return Err(Error::value("Newton's method needs decay: without it there may be no optimum")
-                    .expected("a decay above 0")
-                    .found("0")
-                    .hint("Adam does without, with an early end"));
-            }
-        }
-        Ok(())
+        };
+        let (clip, memory, seed, progress) = (request.clip, request.memory, request.seed, self.progress);
+        CheckedTraining::new(plan, Inputs { data, propensities, weights, clip, memory, seed, progress })
     }
-
-    /// The propensities that are asked for: clipped, or 1 when there are none.
-    pub(super) fn clipped(&self, labels: usize) -> Vec<f64> {
-        let least = self.clip.map_or(0.0, |most| 1.0 / most);
-        match self.propensities {
-            Some(propensities) => propensities.values().iter().map(|p| p.max(least)).collect(),
-            None => vec![1.0; labels],
-        }
-    }
-
-    /// The propensities that training uses on labels that occur so often in so many rows. Below its frequency the propensity of a
-    /// label fits no truth, and a loss without a lower bound has no optimum: there it is raised to the frequency.
-    pub(super) fn possible(&self, counts: &[u64], rows: usize) -> Vec<f64> {
-        let mut propensities = self.clipped(counts.len());
-        if !self.loss.nature().bounded {
-            let least = counts.iter().map(|count| *count as f64 / rows.max(1) as f64);
-            propensities.iter_mut().zip(least).for_each(|(p, least)| *p = p.max(least));
-        }
-        propensities
-    }
-
-    /// How many labels occur more often than their propensity allows, so that training raises it.
-    pub fn raised(&self, labels: &Labels<'_>) -> Result<usize> {
-        let used = self.possible(&LabelStats::of(labels).dense_counts()?, labels.rows());
-        Ok(used.iter().zip(self.clipped(labels.cols())).filter(|(used, asked)| **used > *asked).count())
-    }
-}
-
-/// A trainer for certain data, with nothing left open.
-#[derive(Clone, Copy)]
-pub(super) struct Settled<'a> {
-    pub(super) trainer: Trainer<'a>,
-    pub(super) normalize: Normalize,
-    pub(super) decay: f64,
-}
-
-/// The mean over rows of the squared norm.
-fn squared_norm(features: &Features<'_>) -> f64 {
-    let sum: f64 = match features {
-        Features::Sparse(matrix) => matrix.values().iter().map(|value| f64::from(*value).powi(2)).sum(),
-        Features::Dense(matrix) => (0..matrix.rows()).flat_map(|row| matrix.row(row)).map(|value| f64::from(*value).powi(2)).sum(),
-    };
-    sum / features.rows().max(1) as f64
 }

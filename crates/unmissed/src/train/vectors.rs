@@ -1,6 +1,6 @@
 //! Sums and products of vectors of lines.
 
-use super::lanes::Line;
+use super::lines::Line;
 
 /// The dot product of each lane, summed in double precision every so many lines.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]

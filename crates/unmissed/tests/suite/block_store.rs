@@ -1,11 +1,11 @@
 //! Runs that are interrupted: nothing finished is lost, nothing broken is left, and nothing foreign is mixed in.
 
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use unmissed::predict::file::{self, Manifest};
+use unmissed::predict::file::{self, BlockNote, InputDigests, Manifest};
 use unmissed::predict::{About, Block, BlockStore, Model, Normalize};
+use unmissed::request::{Adam, Newton, Solver, TrainRequest};
 
 const FEATURES: usize = 2000;
 const LABELS: usize = 80;
@@ -20,8 +20,16 @@ fn manifest() -> Manifest {
         normalize: Normalize::L2,
         width: WIDTH,
         prune: None,
-        settings: json!({"seed": 1, "solver": {"name": "adam", "rate": 0.01}}),
+        request: TrainRequest { learning_rate: vec![0.01], ..TrainRequest::default() },
+        solver: Solver::Adam(Adam { learning_rate: 0.01, ..Adam::default() }),
+        decay: 0.0,
+        inputs: InputDigests::default(),
     }
+}
+
+/// A note that belongs to no other block.
+fn note(first: usize) -> BlockNote {
+    BlockNote { propensities: Some(vec![0.5; WIDTH]), unconverged: first }
 }
 
 /// Every other block is mostly zero.
@@ -53,18 +61,18 @@ fn a_run_in_two_parts_gives_the_bytes_of_one_in_one_part() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (folder.path().join("one"), folder.path().join("two"));
     let store = BlockStore::create(&one, manifest()).unwrap();
-    (0..LABELS).step_by(WIDTH).for_each(|first| store.put(&block(first), json!(first)).unwrap());
+    (0..LABELS).step_by(WIDTH).for_each(|first| store.put(&block(first), note(first)).unwrap());
     store.finish(&about()).unwrap();
     let store = BlockStore::create(&two, manifest()).unwrap();
-    store.put(&block(48), json!(48)).unwrap();
-    store.put(&block(0), json!(0)).unwrap();
+    store.put(&block(48), note(48)).unwrap();
+    store.put(&block(0), note(0)).unwrap();
     drop(store);
     let store = BlockStore::resume(&two, manifest()).unwrap();
     assert_eq!(store.missing().unwrap(), [16..32, 32..48, 64..80]);
     for labels in store.missing().unwrap() {
-        store.put(&block(labels.start as usize), json!(labels.start)).unwrap();
+        store.put(&block(labels.start as usize), note(labels.start as usize)).unwrap();
     }
-    assert_eq!(store.notes().unwrap(), [0, 16, 32, 48, 64].map(|first| json!(first)));
+    assert_eq!(store.notes().unwrap(), [0, 16, 32, 48, 64].map(note));
     store.finish(&about()).unwrap();
     assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&two).unwrap());
     assert_eq!(file::read(&one, true).unwrap(), (whole(), about()));
@@ -76,7 +84,7 @@ fn dropped_weights_are_dropped_in_the_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m");
     let store = BlockStore::create(&path, Manifest { prune: Some(8.0), ..manifest() }).unwrap();
-    (0..LABELS).step_by(WIDTH).for_each(|first| store.put(&block(first), json!(null)).unwrap());
+    (0..LABELS).step_by(WIDTH).for_each(|first| store.put(&block(first), BlockNote::default()).unwrap());
     store.finish(&about()).unwrap();
     assert_eq!(file::read(&path, true).unwrap().0, whole().prune(8.0).unwrap());
 }
@@ -86,7 +94,7 @@ fn another_run_cannot_be_continued_and_is_told_why() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m");
     let store = BlockStore::create(&path, manifest()).unwrap();
-    store.put(&block(0), json!(null)).unwrap();
+    store.put(&block(0), BlockNote::default()).unwrap();
     let busy = BlockStore::resume(&path, manifest()).err().unwrap().to_string();
     assert!(busy.contains("another run is at work"), "{busy}");
     drop(store);
@@ -96,11 +104,13 @@ fn another_run_cannot_be_continued_and_is_told_why() {
         BlockStore::resume(&path, manifest).err().unwrap().to_string()
     };
     for (message, part) in [
-        (other(|m| m.settings["solver"]["rate"] = json!(0.1)), "'settings.solver.rate' differs: expected 0.01, found 0.1"),
+        (other(|m| m.request.seed = 3), "'request.seed' differs: expected 0, found 3"),
+        (other(|m| m.decay = 0.5), "'decay' differs: expected 0.0, found 0.5"),
+        (other(|m| m.inputs.weights = Some("7f".into())), "'inputs.weights' differs: expected null, found \"7f\""),
         (other(|m| m.data = "abd".into()), "'data' differs: expected \"abc\", found \"abd\""),
         (other(|m| m.width = 32), "'width' differs: expected 16, found 32"),
         (other(|m| m.prune = Some(0.5)), "'prune' differs: expected null, found 0.5"),
-        (other(|m| m.settings = json!({"seed": 1})), "'settings.solver' differs"),
+        (other(|m| m.solver = Solver::Newton(Newton::default())), "'solver.batch' differs: expected 512, found null"),
     ] {
         assert!(message.contains(part) && message.contains("remove the folder"), "{message}");
     }
@@ -114,7 +124,7 @@ fn broken_blocks_are_trained_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m");
     let store = BlockStore::create(&path, manifest()).unwrap();
-    (0..LABELS).step_by(WIDTH).for_each(|first| store.put(&block(first), json!(null)).unwrap());
+    (0..LABELS).step_by(WIDTH).for_each(|first| store.put(&block(first), BlockNote::default()).unwrap());
     let part = |first: usize| BlockStore::folder(&path).join(format!("{first:010}.block"));
     let bytes = std::fs::read(part(0)).unwrap();
     std::fs::write(part(0), &bytes[..bytes.len() / 2]).unwrap();
@@ -140,7 +150,7 @@ fn blocks_of_another_shape_are_refused() {
         Block { bias: vec![f32::NAN; WIDTH], ..block(0) },
     ];
     for block in wrong {
-        store.put(&block, json!(null)).unwrap_err();
+        store.put(&block, BlockNote::default()).unwrap_err();
     }
     assert_eq!(store.missing().unwrap().len(), 5);
 }
@@ -185,7 +195,7 @@ fn the_child_that_trains() {
     let store = BlockStore::resume(&path, manifest()).unwrap();
     for labels in store.missing().unwrap() {
         std::thread::sleep(Duration::from_millis(20));
-        store.put(&block(labels.start as usize), json!(null)).unwrap();
+        store.put(&block(labels.start as usize), BlockNote::default()).unwrap();
     }
     store.finish(&about()).unwrap();
 }

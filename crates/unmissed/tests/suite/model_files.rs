@@ -1,10 +1,14 @@
-//! Model files: what is written is read, what is broken is refused with the file's name, and version 1 stays readable.
+//! Model files: what is written is read, what is broken is rejected with the file's name, and old versions stay readable.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use unmissed::data::Source;
-use unmissed::predict::{About, Block, Model, Normalize, file};
+use unmissed::predict::file::{self, Setting, TrainOutcome, Trial};
+use unmissed::predict::{About, Block, Model, Normalize};
+use unmissed::propensity::Origin;
+use unmissed::propensity::checks::EffectiveSampleSize;
+use unmissed::request::{Adam, Criterion, Newton, Solver, TrainRequest};
 
 /// Three blocks: a dense one, a sparse one, and a narrow one.
 fn model() -> Model {
@@ -22,11 +26,37 @@ fn model() -> Model {
 
 fn about() -> About {
     let mut about = About::new("unbiased-logistic", 42);
-    about.propensity = Some("jpv:a=0.55,b=1.5".into());
+    about.propensity = Some(Origin::Model("jpv:a=0.55,b=1.5".parse().unwrap()));
     about.rows = Some(300);
-    about.settings = json!({"tuning": [{"decay": 0.001, "loss": 0.25}, {"decay": 0.0, "loss": 0.5}], "batch": 512});
+    about.request = Some(TrainRequest {
+        propensity: Some("jpv".parse().unwrap()),
+        decay: vec![0.0, 1e-3],
+        learning_rate: vec![0.05],
+        tune: true,
+        seed: 42,
+        ..TrainRequest::by_loss("unbiased-logistic")
+    });
+    about.outcome = Some(outcome());
     about.label_counts = Some((0..67).collect());
     about
+}
+
+fn outcome() -> TrainOutcome {
+    let trial = |decay, loss, chosen| {
+        let setting = Setting { learning_rate: Some(0.05), decay };
+        Trial { setting, epoch: Some(3), loss: Some(loss), metric: None, seconds: None, chosen }
+    };
+    TrainOutcome {
+        solver: Solver::Adam(Adam { learning_rate: 0.05, batch_size: 512, epochs: 3 }),
+        decay: 0.001,
+        clip: Some(20.0),
+        weighted: true,
+        criterion: Some(Criterion::Loss),
+        decided_on_rows: Some(30),
+        tuning: Some(vec![trial(0.001, 0.25, true), trial(0.0, 0.5, false)]),
+        effective_sample_size: Some(EffectiveSampleSize { positives: 11.0, effective: 10.5, largest_weight: 1.5 }),
+        raised_propensities: 2,
+    }
 }
 
 fn bytes() -> Vec<u8> {
@@ -55,16 +85,36 @@ fn blocks_without_weights_are_read_every_time() {
     }
 }
 
-fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models/version-1.safetensors")
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(name)
 }
 
-/// This file is never to be written again: it is what users have.
+/// The fixtures are never to be written again: they are what users have.
 #[test]
 fn a_file_of_version_1_is_read_for_ever() {
-    let (read, read_about) = file::read(fixture(), true).unwrap();
+    let (read, about_model) = file::read(fixture("version-1.safetensors"), true).unwrap();
     assert_eq!(read, model());
-    assert_eq!((read_about.tool.as_str(), About { tool: about().tool, ..read_about.clone() }), ("0.1.0", about()));
+    // It says nothing that training would say, which version 1 allowed.
+    assert_eq!(about_model, About { tool: "0.1.0".into(), request: None, outcome: None, ..about() });
+}
+
+#[test]
+fn a_file_of_version_1_that_was_trained_says_how() {
+    let (read, about) = file::read(fixture("version-1-trained.safetensors"), true).unwrap();
+    assert_eq!((read.labels(), about.loss.as_str(), about.rows), (5, "unbiased-logistic", Some(60)));
+    let outcome = about.outcome.unwrap();
+    assert_eq!((outcome.solver, outcome.decay), (Solver::Newton(Newton::default()), 0.01));
+    assert_eq!((outcome.criterion, outcome.decided_on_rows), (Some(Criterion::Loss), Some(6)));
+    let trials = outcome.tuning.unwrap();
+    assert_eq!((trials.len(), trials[1].setting.decay, trials[1].chosen), (2, 0.01, true));
+    assert_eq!(outcome.effective_sample_size.unwrap().positives, 11.0);
+    assert!(about.request.is_none());
+}
+
+#[test]
+fn a_file_of_version_2_is_read_for_ever() {
+    let (read, about_model) = file::read(fixture("version-2.safetensors"), true).unwrap();
+    assert_eq!((read, about_model), (model(), About { tool: "0.1.0".into(), ..about() }));
 }
 
 /// Should this fail, then files of this version differ from those that users have: the format needs a new version.
@@ -74,7 +124,7 @@ fn writing_gives_the_bytes_of_the_fixture() {
     about.tool = "0.1.0".into();
     let folder = tempfile::tempdir().unwrap();
     file::write(&model(), &about, folder.path().join("m")).unwrap();
-    assert_eq!(std::fs::read(folder.path().join("m")).unwrap(), std::fs::read(fixture()).unwrap());
+    assert_eq!(std::fs::read(folder.path().join("m")).unwrap(), std::fs::read(fixture("version-2.safetensors")).unwrap());
 }
 
 #[test]
@@ -166,10 +216,11 @@ fn with_header(header: &Value, data: &[u8]) -> Vec<u8> {
 fn a_newer_file_says_so_whatever_else_it_has() {
     let good = bytes();
     let (mut header, data) = header(&good);
-    header["__metadata__"]["version"] = json!("2");
+    header["__metadata__"]["version"] = json!("3");
     header["__metadata__"]["about"] = json!("in words");
     let message = read(with_header(&header, data)).unwrap_err();
-    let expected = "m: the model was made by a newer version of unmissed: expected format version 1, found 2; update unmissed";
+    let expected =
+        "m: the model was made by a newer version of unmissed: expected format version 2 or earlier, found 3; update unmissed";
     assert_eq!(message, expected);
     header["__metadata__"]["version"] = json!("new");
     assert!(read(with_header(&header, data)).unwrap_err().contains("does not say its version"));
@@ -222,15 +273,18 @@ fn resealed(change: impl FnOnce(&mut Value, &mut Vec<u8>)) -> String {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
     };
-    part(header["__metadata__"]["about"].as_str().unwrap().as_bytes());
+    for key in ["format", "version", "about"] {
+        part(header["__metadata__"][key].as_str().unwrap().as_bytes());
+    }
     let mut tensors: Vec<(String, Value)> =
         header.as_object().unwrap().clone().into_iter().filter(|(name, _)| name != "__metadata__").collect();
     let offset = |value: &Value, end: usize| value["data_offsets"][end].as_u64().unwrap() as usize;
     tensors.sort_by_key(|(_, value)| (offset(value, 0), offset(value, 1)));
     for (name, value) in &tensors {
         part(name.as_bytes());
-        let shape: Vec<usize> = value["shape"].as_array().unwrap().iter().map(|size| size.as_u64().unwrap() as usize).collect();
-        part(format!("{}{shape:?}", value["dtype"].as_str().unwrap()).as_bytes());
+        part(value["dtype"].as_str().unwrap().as_bytes());
+        let shape = value["shape"].as_array().unwrap().iter().flat_map(|size| size.as_u64().unwrap().to_le_bytes());
+        part(&shape.collect::<Vec<u8>>());
         part(blake3::hash(&data[offset(value, 0)..offset(value, 1)]).as_bytes());
     }
     header["__metadata__"]["checksum"] = json!(hasher.finalize().to_hex().to_string());
@@ -254,6 +308,8 @@ fn content_is_checked_even_when_the_checksum_fits() {
         }
     }
     contradicts(resealed(|header, _| about_with(header, "normalize", json!("l3"))));
+    contradicts(resealed(|header, _| about_with(header, "request", json!({"los": "logistic"}))));
+    contradicts(resealed(|header, _| about_with(header, "settings", json!({"solver": "newton"}))));
     for tensor in ["0000000000.weights", "0000000000.bias", "0000000032.data", "0000000064.weights"] {
         contradicts(resealed(|header, data| {
             let at = place(header, tensor);

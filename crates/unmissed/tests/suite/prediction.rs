@@ -72,7 +72,8 @@ fn naive(model: &Model, data: &Csr<'_, f32>, options: &PredictOptions<'_>) -> Ve
                     kept.then_some((if adjusted { score } else { z }, label, if options.logits { z } else { score }))
                 })
                 .collect();
-            ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            // Adding zero makes -0 and 0 the same value: they tie.
+            ranked.sort_by(|a, b| (b.0 + 0.0).total_cmp(&(a.0 + 0.0)).then(a.1.cmp(&b.1)));
             ranked.iter().take(options.k).map(|(_, label, score)| (*label, *score)).collect()
         })
         .collect()

@@ -1,21 +1,24 @@
 //! Gradients of all curves against central differences.
 
 use proptest::prelude::*;
-use unmissed::propensity::{Sample, models::family};
+use unmissed::propensity::{Curve, Sample, models::PROPENSITY_MODELS};
+
+fn curves() -> Vec<&'static dyn Curve> {
+    PROPENSITY_MODELS.iter().flat_map(|model| model.curves()).copied().collect()
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, max_global_rejects: 1_000_000, ..ProptestConfig::default() })]
 
     #[test]
     fn gradients_match_central_differences(
-        curve in 0..5usize,
+        curve in 0..curves().len(),
         unit in proptest::collection::vec(0.02..0.98f64, 6),
         count in 1.0..5000.0f64,
         alpha in prop_oneof![Just(0.0), 0.0..3.0f64],
     ) {
-        let name = ["constant", "jpv", "power", "power:relative", "richards"][curve];
-        let phi = family(name).unwrap();
-        let curve = phi.curve();
+        let curve = curves()[curve];
+        let name = curve.name();
         // Constants of a sensible size for each parameter, from numbers in (0, 1).
         let theta: Vec<f64> = curve.parameters().iter().zip(&unit).map(|(parameter, u)| match parameter.name {
             "p" | "c" | "d" => *u,

@@ -68,7 +68,8 @@ fn one_vs_all(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
     let kept: Vec<u32> = stats.occurring().iter().copied().filter(|label| stats.count(*label) >= 10).collect();
     let place = |label: u32| kept.binary_search(&label).ok().map(|place| place as u32);
     let labels = all.filter_map(kept.len() as u64, |_, label, ()| place(label)).unwrap();
-    let model = Trainer::new("logistic").unwrap().fit(&Dataset::new(train.features().cloned(), labels).unwrap()).unwrap();
+    let data = Dataset::new(train.features().cloned(), labels).unwrap();
+    let (model, _) = Trainer::by_loss("logistic").train(&data).unwrap();
     let options = PredictOptions { k: DEPTH, logits: true, ..PredictOptions::default() };
     let scores = model.predict(test.features().unwrap(), &options).unwrap();
     scores.filter_map(all.cols() as u64, |_, place, _| Some(kept[place as usize])).unwrap()

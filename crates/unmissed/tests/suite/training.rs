@@ -2,11 +2,12 @@
 
 use crate::common::rng::{Purpose, below, row_key, stream, uniform_at};
 use std::sync::Mutex;
-use unmissed::data::{Csr, Dataset, Dense, Features, Labels};
+use unmissed::data::{Csr, Dataset, Dense, Features, LabelStats, Labels};
 use unmissed::losses;
-use unmissed::predict::{Model, Normalize};
-use unmissed::propensity::Propensities;
-use unmissed::train::{Adam, Newton, Solver, Trainer, blocks};
+use unmissed::predict::Model;
+use unmissed::propensity::{Propensities, models};
+use unmissed::request::{JointLearning, NormalizeChoice, SolverChoice, TrainRequest};
+use unmissed::train::{Trainer, blocks};
 
 /// The problem of `scripts/optimum.py`.
 fn small() -> (Vec<[f64; 5]>, Dataset<'static>) {
@@ -45,8 +46,15 @@ fn objective(loss: &str, rows: &[[f64; 5]], labels: &Labels<'_>, label: u32, at:
     (value, gradient)
 }
 
-fn trainer(p: &Propensities) -> Trainer<'_> {
-    Trainer::new("unbiased-logistic").unwrap().propensities(Some(p)).normalize(Normalize::None)
+/// Training with propensities on rows as they are.
+fn trainer(p: &Propensities, change: impl FnOnce(&mut TrainRequest)) -> Trainer<'_> {
+    let mut request = TrainRequest { normalize: NormalizeChoice::None, ..TrainRequest::by_loss("unbiased-logistic") };
+    change(&mut request);
+    Trainer::new(request).propensities(p)
+}
+
+fn fitted(trainer: &Trainer<'_>, data: &Dataset<'_>) -> Model {
+    trainer.check(data).unwrap().fit().unwrap().model
 }
 
 /// The values are the minima that `python scripts/optimum.py` (scipy 1.17, L-BFGS-B) finds, with the same decay for all labels: a
@@ -55,9 +63,9 @@ fn trainer(p: &Propensities) -> Trainer<'_> {
 fn newton_reaches_the_optimum_that_scipy_finds() {
     let (rows, data) = small();
     let p = Propensities::new("given", P.to_vec()).unwrap();
-    let solver = Solver::Newton(Newton { tolerance: 1e-4, ..Newton::default() });
     let factors = P.map(|p| 1.0 / p);
-    let model = trainer(&p).weights(Some(&factors)).unwrap().decay(1e-2).unwrap().solver(solver).unwrap().fit(&data).unwrap();
+    let precise = trainer(&p, |request| (request.decay, request.tolerance) = (vec![1e-2], Some(1e-4)));
+    let model = fitted(&precise.weights(&factors), &data);
     for (label, optimum) in [-0.6082118574542392, 0.36865220497941076, 0.45060003722508524].into_iter().enumerate() {
         let found = parameters(&model, label as u32);
         let (value, gradient) = objective("unbiased-logistic", &rows, data.labels(), label as u32, found, 1e-2);
@@ -93,10 +101,12 @@ fn descend(objective: impl Fn([f64; 6]) -> (f64, [f64; 6])) -> (f64, [f64; 6]) {
 fn newton_reaches_the_optimum_that_gradient_descent_finds() {
     let (rows, data) = small();
     let p = Propensities::new("given", P.to_vec()).unwrap();
-    let solver = Solver::Newton(Newton { tolerance: 1e-4, ..Newton::default() });
     for loss in losses::LOSSES.iter().filter(|loss| loss.nature().newton) {
-        let trainer = Trainer::new(loss.name()).unwrap().propensities(Some(&p)).normalize(Normalize::None);
-        let model = trainer.decay(1e-2).unwrap().solver(solver).unwrap().fit(&data).unwrap();
+        let precise = trainer(&p, |request| {
+            (request.loss, request.solver) = (loss.name().into(), SolverChoice::Newton);
+            (request.decay, request.tolerance) = (vec![1e-2], Some(1e-4));
+        });
+        let model = fitted(&precise, &data);
         for label in 0..3 {
             let at = |at| objective(loss.name(), &rows, data.labels(), label, at, 1e-2 * loss.weight(P[label as usize]));
             let (optimum, best) = descend(at);
@@ -115,8 +125,11 @@ fn adam_meets_a_plain_implementation() {
     let (rows, data) = small();
     let p = Propensities::new("given", P.to_vec()).unwrap();
     let (rate, decay, batch, epochs, seed) = (0.05, 0.1, 16, 3, 9);
-    let solver = Solver::Adam(Adam { rate, batch, epochs });
-    let model = trainer(&p).decay(decay).unwrap().solver(solver).unwrap().seed(seed).fit(&data).unwrap();
+    let by_adam = trainer(&p, |request| {
+        (request.solver, request.decay, request.seed) = (SolverChoice::Adam, vec![decay], seed);
+        (request.learning_rate, request.batch_size, request.epochs) = (vec![rate], Some(batch), Some(epochs));
+    });
+    let model = fitted(&by_adam, &data);
     let loss = losses::find("unbiased-logistic").unwrap();
     let shuffle = |rng: &mut _, list: &mut [usize]| {
         for last in (1..list.len()).rev() {
@@ -178,24 +191,23 @@ fn sparse() -> Dataset<'static> {
     Dataset::new(Some(Features::Sparse(features)), Labels::from_ids(40, labels.collect::<Vec<_>>()).unwrap()).unwrap()
 }
 
-fn solvers() -> [(&'static str, Solver); 3] {
-    let adam = Adam { epochs: 3, batch: 64, ..Adam::default() };
-    [
-        ("unbiased-logistic", Solver::Adam(adam)),
-        ("unbiased-logistic", Solver::Newton(Newton::default())),
-        ("plugin-logistic", Solver::Joint(adam)),
-    ]
+/// Every solver, each with a loss that it trains.
+fn requests() -> [TrainRequest; 3] {
+    let newton = TrainRequest { decay: vec![1e-3], ..TrainRequest::by_loss("unbiased-logistic") };
+    let adam = TrainRequest { solver: SolverChoice::Adam, epochs: Some(3), batch_size: Some(64), ..newton.clone() };
+    let joint = TrainRequest { joint: Some(JointLearning::Plugin), loss: "plugin-logistic".into(), ..adam.clone() };
+    [adam, newton, joint]
 }
 
 #[test]
-fn labels_that_newton_does_not_finish_are_counted() {
+fn labels_on_which_newton_does_not_converge_are_counted() {
     let data = sparse();
-    let unfinished = |newton| {
-        let trainer = Trainer::new("logistic").unwrap().solver(Solver::Newton(newton)).unwrap().decay(1e-3).unwrap();
-        trainer.fit_whole(&data).unwrap().unfinished
+    let unconverged = |tolerance, max_steps| {
+        let request = TrainRequest { decay: vec![1e-3], tolerance, max_steps, ..TrainRequest::default() };
+        Trainer::new(request).check(&data).unwrap().fit().unwrap().unconverged
     };
-    assert_eq!(unfinished(Newton::default()), 0);
-    let hurried = unfinished(Newton { tolerance: 1e-6, steps: 1 });
+    assert_eq!(unconverged(None, None), 0);
+    let hurried = unconverged(Some(1e-6), Some(1));
     assert!(hurried > 20, "one step finished all but {hurried} of 40 labels");
 }
 
@@ -203,32 +215,32 @@ fn labels_that_newton_does_not_finish_are_counted() {
 fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
     let data = sparse();
     let p = Propensities::new("given", (0..40).map(|j| 0.2 + 0.02 * f64::from(j)).collect()).unwrap();
-    for (loss, solver) in solvers() {
-        let trainer = Trainer::new(loss).unwrap().propensities(Some(&p)).solver(solver).unwrap().decay(1e-3).unwrap();
-        let on = |threads, trainer: Trainer<'_>| {
+    for request in requests() {
+        let on = |threads, memory| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| trainer.fit_whole(&data).unwrap())
+            let trainer = Trainer::new(TrainRequest { memory, ..request.clone() }).propensities(&p);
+            pool.install(|| trainer.check(&data)?.fit())
         };
-        let one = on(1, trainer);
-        assert!(one == on(4, trainer), "{solver:?}");
-        assert!(one == on(4, trainer.memory(Some(300_000))), "{solver:?}");
-        assert_eq!(one.propensities.is_some(), matches!(solver, Solver::Joint(_)));
-        let message = trainer.memory(Some(1000)).fit(&data).unwrap_err().to_string();
+        let one = on(1, None).unwrap();
+        assert!(one == on(4, None).unwrap(), "{request:?}");
+        assert!(one == on(4, Some(300_000)).unwrap(), "{request:?}");
+        assert_eq!(one.propensities.is_some(), request.joint.is_some());
+        let message = on(2, Some(1000)).unwrap_err().to_string();
         assert!(message.starts_with("the memory does not hold one block of labels: expected at least"), "{message}");
 
-        let all = blocks(40);
+        let all = blocks(40).unwrap();
         assert_eq!(all, [0..32, 32..40]);
         let found = Mutex::new(Vec::new());
-        trainer
-            .fit_blocks(&data, &all[1..2], &|finished| {
-                found.lock().unwrap().push(finished);
-                Ok(())
-            })
-            .unwrap();
+        let trainer = Trainer::new(request.clone()).propensities(&p);
+        let keep = |finished| {
+            found.lock().unwrap().push(finished);
+            Ok(())
+        };
+        trainer.check(&data).unwrap().fit_blocks(&all[1..2], &keep).unwrap();
         let found = found.into_inner().unwrap();
         assert_eq!((found.len(), found[0].block.first, found[0].block.width()), (1, 32, 8));
-        for lane in 0..8 {
-            assert_eq!(found[0].block.weights[7 * 8 + lane], one.model.weight(7, 32 + lane as u32), "{solver:?}");
+        for label in 0..8 {
+            assert_eq!(found[0].block.weights[7 * 8 + label], one.model.weight(7, 32 + label as u32), "{request:?}");
         }
     }
 }
@@ -236,33 +248,50 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
 #[test]
 fn what_cannot_be_trained_says_why() {
     let (_, data) = small();
-    let message = |trainer: unmissed::Result<Trainer<'_>>| match trainer {
-        Ok(trainer) => trainer.fit(&data).unwrap_err().to_string(),
-        Err(error) => error.to_string(),
+    let message = |change: fn(&mut TrainRequest)| {
+        let mut request = TrainRequest::by_loss("logistic");
+        change(&mut request);
+        Trainer::new(request).check(&data).err().unwrap().to_string()
     };
-    let new = |loss| Trainer::new(loss).unwrap();
-    let newton = Solver::Newton(Newton::default());
     assert_eq!(
-        message(new("unbiased-squared-hinge").solver(newton).unwrap().decay(1e-4)),
+        message(|request| (request.loss, request.solver) = ("unbiased-squared-hinge".into(), SolverChoice::Newton)),
         "Newton's method cannot train by 'unbiased-squared-hinge', which has no optimum; use Adam"
     );
-    assert!(message(new("logistic").decay(0.0)).starts_with("Newton's method needs decay"));
-    assert!(message(new("logistic").decay(f64::NAN)).contains("the decay is out of range"));
-    assert!(message(new("logistic").clip(Some(0.5))).contains("the clip is out of range"));
-    assert!(message(new("logistic").weights(Some(&[1.0, -1.0, 1.0]))).contains("the weight of label 1 is out of range"));
-    assert!(message(new("logistic").weights(Some(&[1.0]))).contains("expected 3, found 1"));
-    assert!(message(new("logistic").solver(Solver::Joint(Adam::default()))).contains("expected 'plugin-logistic'"));
-    assert!(
-        message(new("logistic").solver(Solver::Adam(Adam { epochs: 0, ..Adam::default() })))
-            .contains("number of epochs is out of range")
-    );
+    assert!(message(|request| request.decay = vec![0.0]).starts_with("Newton's method needs an L2 penalty"));
+    assert!(message(|request| request.decay = vec![f64::NAN]).contains("the decay is out of range"));
+    assert!(message(|request| request.clip = Some(0.5)).contains("the clip is out of range"));
+    assert!(message(|request| request.joint = Some(JointLearning::Plugin)).contains("expected 'plugin-logistic'"));
+    assert!(message(|request| request.joint = "alternating".parse().ok()).contains("expected 'unbiased-logistic'"));
+    let epochs = |request: &mut TrainRequest| (request.solver, request.epochs) = (SolverChoice::Adam, Some(0));
+    assert!(message(epochs).contains("number of epochs is out of range"));
+    assert!(message(|request| request.propensity = "given".parse().ok()).contains("not passed along"));
+    assert!(message(|request| request.weights = Some(unmissed::request::WeightsSpec::Given)).contains("not passed along"));
+
+    let plain = || Trainer::by_loss("logistic");
+    let refused = |trainer: Trainer<'_>, data: &Dataset<'_>| trainer.check(data).err().unwrap().to_string();
+    assert!(refused(plain().weights(&[1.0, -1.0, 1.0]), &data).contains("the weight of label 1 is out of range"));
+    assert!(refused(plain().weights(&[1.0]), &data).contains("expected 3, found 1"));
     let other = Propensities::new("other", vec![0.5; 4]).unwrap();
-    assert!(message(Ok(new("logistic").propensities(Some(&other)))).contains("expected 3, found 4"));
-    let plain = Dataset::new(None, data.labels().clone()).unwrap();
-    assert!(new("logistic").fit(&plain).unwrap_err().to_string().contains("no features"));
+    assert!(refused(plain().propensities(&other), &data).contains("expected 3, found 4"));
+    let without = Dataset::new(None, data.labels().clone()).unwrap();
+    assert!(refused(plain(), &without).contains("no features"));
     let empty =
         Dataset::new(Some(Features::Dense(Dense::new(0, 5, vec![]).unwrap())), Labels::from_ids(3, [[0u32; 0]; 0]).unwrap());
-    assert!(new("logistic").fit(&empty.unwrap()).unwrap_err().to_string().contains("nothing to train on"));
+    assert!(refused(plain(), &empty.unwrap()).contains("nothing to train on"));
+}
+
+/// The request may name what is otherwise passed along.
+#[test]
+fn propensities_and_weights_are_found_by_their_names() {
+    let (_, data) = small();
+    let stats = LabelStats::of(data.labels());
+    let p = models::parse("power").unwrap().propensities(&stats).unwrap();
+    let weights = unmissed::metrics::weights::from_spec("inverse", &stats, None).unwrap();
+    let named = TrainRequest { propensity: "power".parse().ok(), weights: "inverse".parse().ok(), ..TrainRequest::default() };
+    let (named, given) = (Trainer::new(named), Trainer::new(TrainRequest::default()).propensities(&p).weights(&weights));
+    assert_eq!(named.check(&data).unwrap().loss().name(), "unbiased-logistic");
+    assert!(fitted(&named, &data) == fitted(&given, &data));
+    assert!(fitted(&named, &data) != fitted(&Trainer::new(TrainRequest::default()), &data));
 }
 
 #[test]
@@ -270,7 +299,8 @@ fn effective_positives_follow_the_clipped_weights() {
     let (_, data) = small();
     let p = Propensities::new("given", P.to_vec()).unwrap();
     let size = |clip| {
-        let size = trainer(&p).clip(clip).unwrap().effective_sample_size(data.labels()).unwrap().unwrap();
+        let training = trainer(&p, |request| request.clip = clip);
+        let size = training.check(&data).unwrap().effective_sample_size().unwrap().unwrap();
         (size.positives, size.effective)
     };
     // Labels occur 11, 11 and 13 times.
@@ -281,7 +311,8 @@ fn effective_positives_follow_the_clipped_weights() {
     let (positives, effective) = size(None);
     assert!(positives == 35.0 && (effective - by_hand([1.0 / 0.3, 1.0 / 0.6, 1.0])).abs() < 1e-9);
     assert!((size(Some(1.0)).1 - 35.0).abs() < 1e-9);
-    assert!(Trainer::new("logistic").unwrap().propensities(Some(&p)).effective_sample_size(data.labels()).unwrap().is_none());
+    let plain = Trainer::by_loss("logistic").propensities(&p);
+    assert!(plain.check(&data).unwrap().effective_sample_size().unwrap().is_none());
 }
 
 /// A label on 11 of 60 rows with a propensity of 0.01 would have to be relevant to more than all rows.
@@ -290,9 +321,9 @@ fn impossible_propensities_are_raised_to_the_frequency() {
     let (_, data) = small();
     let p = Propensities::new("impossible", vec![0.01, 0.6, 1.0]).unwrap();
     let raised = Propensities::new("possible", vec![11.0 / 60.0, 0.6, 1.0]).unwrap();
-    assert_eq!(trainer(&p).raised(data.labels()).unwrap(), 1);
-    let fit = |p: &Propensities| trainer(p).decay(1e-2).unwrap().fit(&data).unwrap();
+    let many = |trainer: Trainer<'_>| trainer.check(&data).unwrap().raised().unwrap();
+    assert_eq!(many(trainer(&p, |_| ())), 1);
+    let fit = |p: &Propensities| fitted(&trainer(p, |request| request.decay = vec![1e-2]), &data);
     assert!(fit(&p) == fit(&raised));
-    let bounded = Trainer::new("bounded-logistic").unwrap().propensities(Some(&p));
-    assert_eq!(bounded.raised(data.labels()).unwrap(), 0);
+    assert_eq!(many(trainer(&p, |request| request.loss = "bounded-logistic".into())), 0);
 }

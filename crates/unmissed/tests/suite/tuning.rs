@@ -1,13 +1,13 @@
-//! Settings are found on rows that were not trained on, and a run that is interrupted goes on.
+//! Settings are found on rows that were not trained on, and a run that is interrupted can be resumed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use unmissed::data::Dataset;
 use unmissed::data::generators::{GENERATORS, Generated, GeneratorSettings};
-use unmissed::evaluate::Rate;
-use unmissed::predict::{BlockStore, Normalize, file};
+use unmissed::predict::{BlockStore, file};
 use unmissed::progress::Progress;
-use unmissed::propensity::Propensities;
-use unmissed::train::{Adam, Criterion, Destination, Grid, Joint, Recipe, Search, Solver, Trainer, alternating};
+use unmissed::propensity::{Learned, Propensities};
+use unmissed::request::{Adam, Criterion, JointLearning, NormalizeChoice, Solver, SolverChoice, TrainRequest, Validation};
+use unmissed::train::{Destination, Trainer, Tuning};
 
 fn survey(users: &str, items: &str, seed: u64) -> Generated {
     let generator = unmissed::spec::find(GENERATORS, "generator", "survey").unwrap();
@@ -23,52 +23,67 @@ fn truth(data: &Generated) -> Propensities {
     Propensities::new("true", values).unwrap()
 }
 
-fn adam(epochs: usize) -> Solver {
-    Solver::Adam(Adam { rate: 0.1, epochs, batch: 128 })
+fn adam(epochs: usize) -> TrainRequest {
+    let (learning_rate, batch_size) = (vec![0.1], Some(128));
+    TrainRequest { solver: SolverChoice::Adam, learning_rate, batch_size, epochs: Some(epochs), ..TrainRequest::default() }
 }
 
 #[test]
 fn the_best_epoch_is_found_and_refitted() {
     let data = survey("600", "40", 1);
     let train = data.part("train").unwrap();
-    let trainer = Trainer::new("logistic").unwrap().solver(adam(12)).unwrap().normalize(Normalize::None);
-    let tuning = Search::default().run(&trainer, train).unwrap();
-    assert_eq!((tuning.trials.len(), tuning.rows, tuning.criterion.as_str()), (12, 60, "loss"));
+    let request = TrainRequest { normalize: NormalizeChoice::None, ..adam(12) };
+    let tuning = Trainer::new(request.clone()).tune(train).unwrap().unwrap();
+    assert_eq!((tuning.trials.len(), tuning.rows, &tuning.criterion), (12, 60, &Criterion::Loss));
     let best = tuning.best().unwrap();
     let losses: Vec<f64> = tuning.trials.iter().map(|trial| trial.loss.unwrap()).collect();
     assert!(losses.iter().all(|loss| *loss >= best.loss.unwrap()));
     assert!(losses[0] > best.loss.unwrap(), "{losses:?}");
-    let (model, trained) = Recipe::new(trainer).search(Some(Search::default())).train(train).unwrap();
-    assert_eq!(trained.about.settings["epochs"], best.epoch.unwrap());
-    assert_eq!(trained.about.settings["tuning"].as_array().unwrap().len(), 12);
-    assert!(model == tuning.apply(&trainer).unwrap().fit(train).unwrap());
-    assert!(model == trainer.solver(adam(best.epoch.unwrap())).unwrap().fit(train).unwrap());
+    let (model, trained) = Trainer::new(request.clone()).train(train).unwrap();
+    let expected = Adam { learning_rate: 0.1, batch_size: 128, epochs: best.epoch.unwrap() };
+    assert_eq!(trained.outcome.solver, Solver::Adam(expected));
+    assert_eq!(trained.outcome.tuning.as_ref().unwrap().len(), 12);
+    assert_eq!(trained.about.request, Some(request.clone()));
+    let by = |request: TrainRequest| Trainer::new(request).train(train).unwrap().0;
+    assert!(model == by(tuning.apply(&request)));
+    assert!(model == by(TrainRequest { epochs: best.epoch, holdout: 0.0, ..request }));
 }
 
 #[test]
 fn grids_are_tried_whole_and_metrics_decide_when_asked() {
     let data = survey("600", "40", 2);
     let (train, p) = (data.part("train").unwrap(), truth(&data));
-    let trainer = Trainer::new("unbiased-logistic").unwrap().propensities(Some(&p)).normalize(Normalize::None);
-    let grid = Grid { rates: vec![], decays: vec![0.0, 1e-4, 1e-2, 1.0] };
-    let by_loss = Search::new(grid.clone()).run(&trainer, train).unwrap();
+    let request = TrainRequest {
+        tune: true,
+        decay: vec![0.0, 1e-4, 1e-2, 1.0],
+        normalize: NormalizeChoice::None,
+        ..TrainRequest::by_loss("unbiased-logistic")
+    };
+    let tune = |request: TrainRequest| -> Tuning { Trainer::new(request).propensities(&p).tune(train).unwrap().unwrap() };
+    let by_loss = tune(request.clone());
     assert_eq!(by_loss.trials.iter().map(|trial| trial.setting.decay).collect::<Vec<_>>(), [1e-4, 1e-2, 1.0]);
-    let by = |criterion: &str| Search::new(grid.clone()).criterion(criterion.parse().unwrap());
-    let by_metric = by("precision@3:unbiased").run(&trainer, train).unwrap();
+    let by = |criterion: &str| tune(TrainRequest { criterion: Some(criterion.parse().unwrap()), ..request.clone() });
+    let by_metric = by("precision@3:unbiased");
     let best = by_metric.best().unwrap().metric.unwrap();
     assert!(by_metric.trials.iter().all(|trial| trial.metric.unwrap() <= best));
     assert_eq!(by_loss.trials[0].loss, by_metric.trials[0].loss);
-    let worst = by("abandonment@3:observed").run(&trainer, train).unwrap();
+    let worst = by("abandonment@3:observed");
     assert!(worst.trials.iter().all(|trial| trial.metric >= worst.best().unwrap().metric), "fewer is better");
 
     let controlled = data.part("controlled").unwrap();
-    let rate = Some(Rate::Shown { shown: 10, of: 40 });
-    let on_controlled = Search::new(grid.clone()).validation(controlled, rate.clone()).run(&trainer, train).unwrap();
-    assert_eq!((on_controlled.rows, on_controlled.criterion.as_str()), (600, "precision@1"));
+    let on = |rate: &str, criterion: Option<Criterion>| {
+        let validation = Some(Validation { file: None, rate: Some(rate.parse().unwrap()) });
+        let request = TrainRequest { validation, criterion, ..request.clone() };
+        Trainer::new(request).propensities(&p).validation(controlled).tune(train)
+    };
+    let on_controlled = on("10/40", None).unwrap().unwrap();
+    assert_eq!((on_controlled.rows, on_controlled.criterion.to_string().as_str()), (600, "precision@1"));
     assert!(on_controlled.trials.iter().all(|trial| trial.loss.is_none() && trial.metric.is_some()));
-    let refused = Search::new(grid).criterion(Criterion::Loss).validation(controlled, rate).run(&trainer, train);
-    assert!(refused.unwrap_err().to_string().starts_with("the loss cannot decide"));
-    assert!(Search::default().holdout(1.0).is_err());
+    assert!(on("10/40", Some(Criterion::Loss)).unwrap_err().to_string().starts_with("the loss cannot decide"));
+    assert!(on("10/39", None).unwrap_err().to_string().contains("the rate does not match the labels"));
+    let nothing = TrainRequest { validation: Some(Validation::default()), ..request.clone() };
+    assert!(Trainer::new(nothing).propensities(&p).tune(train).unwrap_err().to_string().contains("not passed along"));
+    assert!(TrainRequest { holdout: 1.0, ..request }.check().is_err());
 }
 
 /// Stops the work after so many calls.
@@ -85,34 +100,38 @@ impl Progress for Stops {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_to_the_same_file() {
+fn an_interrupted_run_is_resumed_to_the_same_file() {
     let data = survey("400", "40", 3);
     let train = data.part("train").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let trainer = Trainer::new("plugin-logistic").unwrap().solver(adam(3)).unwrap();
-    let recipe = |trainer| Recipe::new(trainer).search(Some(Search::default())).joint(Joint::Plugin).unwrap();
+    let request = TrainRequest { joint: Some(JointLearning::Plugin), ..adam(3) };
+    let trainer = Trainer::new(request.clone());
     let to = |name: &str, resume| Destination { path: folder.path().join(name), resume, prune: None };
-    let whole = recipe(trainer).train_to(train, &to("whole", false)).unwrap();
+    let whole = trainer.train_to(train, &to("whole", false)).unwrap();
     assert_eq!(whole.learned.as_ref().unwrap().len(), 40);
 
     // Three parts of 16 labels in two blocks are tuned on for three epochs each, then trained: the run ends inside the second block.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let stops = Stops(AtomicU64::new(9 + 3 * whole.about.settings["epochs"].as_u64().unwrap() - 1));
-    let interrupted = pool.install(|| recipe(trainer.progress(&stops)).train_to(train, &to("again", false)));
+    let epochs = whole.outcome.solver.adam().unwrap().epochs as u64;
+    let stops = Stops(AtomicU64::new(9 + 3 * epochs - 1));
+    let interrupted = pool.install(|| trainer.clone().progress(&stops).train_to(train, &to("again", false)));
     assert_eq!(interrupted.unwrap_err().to_string(), "interrupted");
     assert!(!folder.path().join("again").exists() && BlockStore::folder(folder.path().join("again")).is_dir());
-    let refused = recipe(trainer).train_to(train, &to("again", false)).unwrap_err().to_string();
+    let refused = trainer.train_to(train, &to("again", false)).unwrap_err().to_string();
     assert!(refused.contains("an unfinished run left blocks here"), "{refused}");
-    let refused = recipe(trainer.seed(5)).train_to(train, &to("again", true)).unwrap_err().to_string();
-    assert!(refused.contains("'settings.training.seed' differs"), "{refused}");
-    let resumed = recipe(trainer).train_to(train, &to("again", true)).unwrap();
+    let other = Trainer::new(TrainRequest { seed: 5, ..request.clone() });
+    let refused = other.train_to(train, &to("again", true)).unwrap_err().to_string();
+    assert!(refused.contains("'request.seed' differs"), "{refused}");
+    // How much memory it may take is no part of what is trained.
+    let trainer = Trainer::new(TrainRequest { memory: Some(1 << 30), ..request });
+    let resumed = trainer.train_to(train, &to("again", true)).unwrap();
     assert_eq!(resumed.resumed, 1);
     assert_eq!(resumed.learned, whole.learned);
     assert!(!BlockStore::folder(folder.path().join("again")).exists());
-    let read = |name: &str| file::read(folder.path().join(name), true).unwrap();
-    assert!(read("again").0 == read("whole").0);
-    let (model, trained) = recipe(trainer).train(train).unwrap();
-    assert!(model == read("whole").0);
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(bytes("again") == bytes("whole"));
+    let (model, trained) = trainer.train(train).unwrap();
+    assert!(model == file::read(folder.path().join("whole"), true).unwrap().0);
     assert_eq!(trained.learned, whole.learned);
 }
 
@@ -148,22 +167,29 @@ fn sure() -> (Dataset<'static>, Propensities) {
 #[test]
 fn joint_learning_finds_propensities_where_labels_are_sure() {
     let (data, p) = sure();
-    let adam = Solver::Adam(Adam { rate: 0.05, epochs: 60, batch: 128 });
-    let trainer = Trainer::new("plugin-logistic").unwrap().solver(adam).unwrap().normalize(Normalize::None);
-    let (_, trained) = Recipe::new(trainer).joint(Joint::Plugin).unwrap().train(&data).unwrap();
+    let request = TrainRequest {
+        joint: Some(JointLearning::Plugin),
+        learning_rate: vec![0.05],
+        normalize: NormalizeChoice::None,
+        holdout: 0.0,
+        ..adam(60)
+    };
+    let (_, trained) = Trainer::new(request).train(&data).unwrap();
     let learned = trained.learned.unwrap();
     let errors: Vec<f64> = learned.values().iter().zip(p.values()).map(|(a, b)| (a - b).abs()).collect();
     let mean = errors.iter().sum::<f64>() / 40.0;
     assert!(spearman(learned.values(), p.values()) > 0.95 && mean < 0.1, "{mean}: {:?}", learned.values());
-    assert_eq!(trained.about.propensity.as_deref(), Some("joint:plugin"));
+    assert_eq!(trained.about.propensity, Some(Learned::Plugin.into()));
 }
 
 #[test]
 fn alternating_learning_is_repeatable_and_stays_in_range() {
     let (data, _) = sure();
-    let trainer = Trainer::new("unbiased-logistic").unwrap().normalize(Normalize::None).decay(1e-3).unwrap();
-    let learned = alternating(&trainer, &data, 6).unwrap();
-    let again = alternating(&trainer, &data, 6).unwrap();
+    let request =
+        TrainRequest { decay: vec![1e-3], normalize: NormalizeChoice::None, ..TrainRequest::by_loss("unbiased-logistic") };
+    let trainer = Trainer::new(request);
+    let learned = trainer.check(&data).unwrap().alternating(6).unwrap();
+    let again = trainer.check(&data).unwrap().alternating(6).unwrap();
     assert_eq!(learned, again);
     // What the module's page says of rows on which a label is never relevant: p falls towards the frequency, not below.
     let frequency = |label: usize| {
@@ -173,6 +199,19 @@ fn alternating_learning_is_repeatable_and_stays_in_range() {
     for (label, &p) in learned.values().iter().enumerate() {
         assert!((0.8 * frequency(label)..=1.0).contains(&p), "label {label}: {p}, frequency {}", frequency(label));
     }
-    let refused = alternating(&Trainer::new("logistic").unwrap(), &data, 6).unwrap_err().to_string();
+    let refused = Trainer::by_loss("logistic").check(&data).unwrap().alternating(6).unwrap_err().to_string();
     assert!(refused.contains("expected 'unbiased-logistic'"), "{refused}");
+}
+
+/// The default decay follows from the propensities in use: those that were learned, in memory and in a file alike.
+#[test]
+fn alternating_learning_gives_the_same_model_in_memory_and_in_a_file() {
+    let (data, _) = sure();
+    let request = TrainRequest { joint: Some("alternating:rounds=2".parse().unwrap()), ..TrainRequest::default() };
+    let (model, trained) = Trainer::new(request.clone()).train(&data).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let to = Destination { path: folder.path().join("m"), resume: false, prune: None };
+    let filed = Trainer::new(request).train_to(&data, &to).unwrap();
+    assert_eq!(filed.outcome, trained.outcome);
+    assert!(file::read(&to.path, true).unwrap() == (model, trained.about));
 }

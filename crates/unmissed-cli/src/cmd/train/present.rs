@@ -1,11 +1,11 @@
 //! What training did, as tables.
 
 use crate::app::Outcome;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 use unmissed::cells;
 use unmissed::report::{Cell, Column, Document, Shown, Table};
-use unmissed::train::{Trained, Tuning};
+use unmissed::train::{Solver, Trained, Tuning};
 
 /// The size of the training data.
 pub(super) struct Shape {
@@ -26,11 +26,15 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
             document = document.note(format!("{hidden} more trials are in the model: 'unmissed inspect' and json have them all."));
         }
     }
-    if trained.raised > 0 {
+    if trained.outcome.raised_propensities > 0 {
         document = document.note(format!(
             "{} labels occur more often than their propensity allows: it was raised to their frequency.",
-            trained.raised
+            trained.outcome.raised_propensities
         ));
+    }
+    if trained.uncorrected {
+        document =
+            document.note("The loss corrects for missing labels, but no --propensity was given: nothing was taken to be missing.");
     }
     if let Some(unused) = &trained.unused {
         document = document.note(format!(
@@ -38,26 +42,26 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
             trained.about.loss, trained.about.loss
         ));
     }
-    if trained.unfinished > 0 {
+    if trained.unconverged > 0 {
         document = document.note(format!(
-            "Newton's method ran out of steps on {} labels before their gradient was small: use more decay, a larger --tolerance, or \
-             --solver adam.",
-            trained.unfinished
+            "Newton's method did not converge on {} labels: use a larger --decay, a larger --tolerance, or --solver adam.",
+            trained.unconverged
         ));
     }
-    if let Some(effective) = trained.effective
+    if let Some(effective) = trained.outcome.effective_sample_size
         && effective.effective < 0.1 * effective.positives
     {
         document = document.note(format!(
             "The inverse propensities differ so much that {:.0} positives count like {:.0}: expect a high variance, and consider \
-             --clip or more decay.",
+             --clip or a larger --decay.",
             effective.positives, effective.effective
         ));
     }
     let about = &trained.about;
     let data = json!({
-        "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity,
-        "seed": about.seed, "settings": about.settings, "tuning": trained.tuning, "resumed_blocks": trained.resumed, "unfinished_labels": trained.unfinished,
+        "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity.as_ref().map(ToString::to_string),
+        "seed": about.seed, "settings": trained.outcome, "request": about.request, "tuning": trained.tuning,
+        "resumed_blocks": trained.resumed, "unfinished_labels": trained.unconverged,
         "seconds": time.as_secs_f64(),
     });
     Ok(document.data(data)?)
@@ -70,26 +74,32 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
     table.row(cells!["features", shape.features]);
     table.row(cells!["labels", shape.labels]);
     table.row(cells!["loss", about.loss.clone()]);
-    table.row(cells!["propensities", about.propensity.clone()]);
-    for key in ["solver", "rate", "decay", "epochs", "batch", "tolerance", "clip"] {
-        let cell = match &about.settings[key] {
-            Value::Null => continue,
-            Value::Number(number) => match number.as_i64() {
-                Some(whole) => Cell::Int(whole),
-                None => Cell::float(number.as_f64().unwrap_or(f64::NAN), Shown::Significant(4)),
-            },
-            Value::String(text) => Cell::from(text.clone()),
-            other => Cell::from(other.to_string()),
-        };
-        table.row([Cell::from(key), cell]);
+    table.row(cells!["propensities", about.propensity.as_ref().map(ToString::to_string)]);
+    let outcome = &trained.outcome;
+    let number = |number: f64| Cell::float(number, Shown::Significant(4));
+    table.row(cells!["solver", outcome.solver.name()]);
+    match outcome.solver {
+        Solver::Adam(adam) | Solver::Joint(adam) => {
+            table.row([Cell::from("learning rate"), number(adam.learning_rate)]);
+            table.row([Cell::from("decay"), number(outcome.decay)]);
+            table.row(cells!["epochs", adam.epochs]);
+            table.row(cells!["batch", adam.batch_size]);
+        }
+        Solver::Newton(newton) => {
+            table.row([Cell::from("decay"), number(outcome.decay)]);
+            table.row([Cell::from("tolerance"), number(newton.tolerance)]);
+        }
+    }
+    if let Some(clip) = outcome.clip {
+        table.row([Cell::from("clip"), number(clip)]);
     }
     if let Some(best) = trained.tuning.as_ref().and_then(Tuning::best) {
         table.row(cells!["held-out loss", best.loss]);
         if let (Some(tuning), Some(metric)) = (&trained.tuning, best.metric) {
-            table.row(cells![tuning.criterion.clone(), metric]);
+            table.row(cells![tuning.criterion.to_string(), metric]);
         }
     }
-    if let Some(effective) = trained.effective {
+    if let Some(effective) = outcome.effective_sample_size {
         table.row(cells!["observed positives", effective.positives]);
         table.row(cells!["effective positives", effective.effective]);
         table.row(cells!["largest inverse propensity", effective.largest_weight]);
@@ -103,11 +113,11 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
 
 fn trials(tuning: &Tuning) -> Table {
     let columns = [
-        Column::new("rate"),
+        Column::new("learning rate"),
         Column::new("decay"),
         Column::new("epoch"),
         Column::new("held-out loss").significant(6),
-        Column::new(tuning.criterion.clone()).significant(5),
+        Column::new(tuning.criterion.to_string()).significant(5),
         Column::new("seconds").significant(3),
         Column::new("chosen"),
     ];
@@ -118,7 +128,7 @@ fn trials(tuning: &Tuning) -> Table {
     let many = tuning.trials.len() > SHOWN;
     let trials = tuning.trials.iter().enumerate().filter(|(place, trial)| !many || trial.chosen || last_of_setting(tuning, *place));
     for (_, trial) in trials.take(SHOWN) {
-        let mut cells = Vec::from(cells![trial.setting.rate, trial.setting.decay, trial.epoch, trial.loss]);
+        let mut cells = Vec::from(cells![trial.setting.learning_rate, trial.setting.decay, trial.epoch, trial.loss]);
         if by_metric {
             cells.push(Cell::from(trial.metric));
         }

@@ -1,36 +1,40 @@
-//! What the options of training mean.
+//! The options of training, and the request that they fill.
 
 use super::Args;
 use std::path::PathBuf;
-use unmissed::data::Dataset;
-use unmissed::evaluate::Rate;
-use unmissed::predict::Normalize;
-use unmissed::train::{Adam, Criterion, Grid, HOLDOUT, Joint, Newton, ROUNDS, Search, Solver, Trainer};
+use unmissed::request::{Adam, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainRequest, Validation};
 use unmissed::{Error, Result};
+
+fn default() -> TrainRequest {
+    TrainRequest::default()
+}
 
 /// How blocks of labels are trained.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Solver")]
 pub(super) struct Solving {
-    /// newton: to the optimum, for convex losses; adam: small steps on batches, for any [default: newton where it can]
-    #[arg(long, value_name = "NAME")]
-    solver: Option<Name>,
-    /// Learning rate of Adam [default: 0.02]; with --tune the rates to try, separated by commas
-    #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true)]
-    rate: Vec<f64>,
-    /// How strongly weights are drawn to zero [default: follows from the data for
-    /// Newton's method, 0 for Adam]; with --tune the decays to try
+    /// newton: to the optimum, for losses that have one; adam: small steps on batches, for any; auto: newton where it can
+    #[arg(long, value_name = "NAME", default_value_t = default().solver)]
+    solver: SolverChoice,
+    #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, help = format!(
+        "Learning rate of Adam [default: {}]; with --tune the rates to try, separated by commas", Adam::default().learning_rate))]
+    learning_rate: Vec<f64>,
+    /// Strength of the L2 penalty [default: follows from the data for Newton's
+    /// method, which needs one; 0 for Adam]; with --tune the values to try
     #[arg(long, value_name = "DECAY", value_delimiter = ',', allow_negative_numbers = true)]
     decay: Vec<f64>,
-    /// Epochs of Adam; the most of them unless --holdout 0 [default: 20]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = format!(
+        "Epochs of Adam; the most of them unless --holdout 0 [default: {}]", Adam::default().epochs))]
     epochs: Option<usize>,
-    /// Rows of a batch of Adam [default: 512]
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, value_name = "ROWS", help = format!("Rows per batch of Adam [default: {}]", Adam::default().batch_size))]
     batch: Option<usize>,
-    /// How far Newton's method has to shrink the gradient [default: 0.01]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help = format!(
+        "Newton's method: share of its first value to which the gradient's norm has to fall [default: {}]",
+        Newton::default().tolerance))]
     tolerance: Option<f64>,
+    /// What the learning rate used to be called
+    #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, hide = true)]
+    rate: Vec<f64>,
 }
 
 /// How settings are found.
@@ -40,15 +44,15 @@ pub(super) struct Tuning {
     /// Try several settings and take the best
     #[arg(long)]
     tune: bool,
-    /// Settings to try: default, or paper (Adam) [default: default]
-    #[arg(long, value_name = "NAME", requires = "tune")]
-    grid: Option<String>,
+    /// Settings to try: default, or paper (Adam)
+    #[arg(long, value_name = "NAME", default_value_t = default().grid)]
+    grid: String,
     /// What decides: loss, or METRIC@K[:ESTIMATOR] as in precision@1:unbiased [default: loss; precision@1 on --validation]
     #[arg(long, value_name = "WHAT")]
-    pub(super) criterion: Option<String>,
-    /// Share of the rows that are held out to decide on; 0 trains Adam for all epochs [default: 0.1]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    holdout: Option<f64>,
+    criterion: Option<String>,
+    /// Share of the rows that are held out to decide on; 0 trains Adam for all epochs
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = default().holdout)]
+    holdout: f64,
     /// Decide on these rows instead of held-out ones
     #[arg(long, value_name = "DATA")]
     pub(super) validation: Option<PathBuf>,
@@ -57,144 +61,57 @@ pub(super) struct Tuning {
     pub(super) validation_rate: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-pub(super) enum Name {
-    Adam,
-    Newton,
+/// How rows are scaled.
+#[derive(clap::Args)]
+pub(super) struct Scaling {
+    /// How rows are scaled: l2 (divided by their norm), none, or auto: none where at least half of all features are there, else l2
+    #[arg(long, value_name = "HOW", default_value_t = default().normalize)]
+    normalize: NormalizeChoice,
 }
 
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-pub(super) enum How {
-    /// With the classifier, by the likelihood of both
-    Plugin,
-    /// In turns with the classifier, on two halves of the rows
-    Alternating,
+/// How propensities are learned.
+#[derive(clap::Args)]
+pub(super) struct Learning {
+    /// Learn propensities from the observed labels; --propensity is where they start (at 1/2 without).
+    /// plugin: along with the classifier, by the likelihood of both; alternating: in turns with it, on two halves of the rows
+    #[arg(long, value_name = "HOW")]
+    pub(super) joint: Option<JointLearning>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub(super) enum Scaling {
-    /// Each row is divided by its Euclidean norm
-    L2,
-    /// Rows are taken as they are
-    None,
-}
-
-/// The trainer as far as options decide it.
-pub(super) fn trainer(args: &Args) -> Result<Trainer<'static>> {
-    let solving = &args.solving;
-    let loss = args.loss.as_deref().unwrap_or(match args.joint {
-        Some(How::Plugin) => "plugin-logistic",
-        Some(How::Alternating) => "unbiased-logistic",
-        None => "logistic",
-    });
-    let trainer = Trainer::new(loss)?;
-    let wants_adam = args.joint == Some(How::Plugin) || args.tuning.grid.as_deref() == Some("paper");
-    let solver = match (solving.solver, Solver::usual(trainer.loss().nature())) {
-        (Some(Name::Newton), _) => Solver::Newton(Newton::default()),
-        (Some(Name::Adam), _) => Solver::Adam(Adam::default()),
-        (None, _) if wants_adam => Solver::Adam(Adam::default()),
-        (None, usual) => usual,
-    };
-    let mut unused = Vec::new();
-    let solver = match solver {
-        Solver::Adam(mut adam) | Solver::Joint(mut adam) => {
-            unused.extend(solving.tolerance.map(|_| "--tolerance is for Newton's method"));
-            adam.rate = first(&solving.rate, "--rate", args.tuning.tune)?.unwrap_or(adam.rate);
-            adam.epochs = solving.epochs.unwrap_or(adam.epochs);
-            adam.batch = solving.batch.unwrap_or(adam.batch);
-            Solver::Adam(adam)
-        }
-        Solver::Newton(mut newton) => {
-            unused.extend((!solving.rate.is_empty()).then_some("--rate is for Adam"));
-            unused.extend(solving.epochs.map(|_| "--epochs is for Adam"));
-            unused.extend(solving.batch.map(|_| "--batch is for Adam"));
-            newton.tolerance = solving.tolerance.unwrap_or(newton.tolerance);
-            Solver::Newton(newton)
-        }
-    };
-    if let Some(option) = unused.first() {
-        return Err(Error::value(*option).hint("choose with --solver adam or --solver newton"));
+/// The request that the options fill. The rate of a validation set may lie in a file whose length depends on the data: it is added
+/// when these are known.
+pub(super) fn request(args: &Args) -> Result<TrainRequest> {
+    let Args { solving, tuning, .. } = args;
+    if !solving.rate.is_empty() {
+        return Err(Error::value("--rate is the rate of a controlled set, which training does not take")
+            .hint("the learning rate of Adam is --learning-rate"));
     }
-    let decay = first(&solving.decay, "--decay", args.tuning.tune)?;
-    let mut trainer = trainer.solver(solver)?.clip(args.clip)?.seed(args.seed.seed);
-    if let Some(decay) = decay {
-        trainer = trainer.decay(decay)?;
-    }
-    Ok(match args.normalize {
-        Some(Scaling::L2) => trainer.normalize(Normalize::L2),
-        Some(Scaling::None) => trainer.normalize(Normalize::None),
-        None => trainer,
+    Ok(TrainRequest {
+        loss: args.loss.clone(),
+        propensity: args.propensity.as_deref().map(str::parse).transpose()?,
+        clip: args.clip,
+        weights: args.weights.as_deref().map(str::parse).transpose()?,
+        joint: args.learning.joint,
+        solver: solving.solver,
+        decay: solving.decay.clone(),
+        tolerance: solving.tolerance,
+        learning_rate: solving.learning_rate.clone(),
+        batch_size: solving.batch,
+        epochs: solving.epochs,
+        tune: tuning.tune,
+        grid: tuning.grid.clone(),
+        criterion: tuning.criterion.as_deref().map(str::parse).transpose()?,
+        holdout: tuning.holdout,
+        validation: tuning.validation.as_ref().map(|file| Validation { file: Some(file.clone()), rate: None }),
+        normalize: args.scaling.normalize,
+        memory: args.memory.as_deref().map(size).transpose()?,
+        seed: args.seed.seed,
+        ..default()
     })
 }
 
-/// The value of an option that takes several when settings are tried: then they are the grid's.
-fn first(values: &[f64], option: &str, tune: bool) -> Result<Option<f64>> {
-    match values {
-        _ if tune => Ok(None),
-        [_, _, ..] => Err(Error::value(format!("{option} has several values"))
-            .expected("one")
-            .found(values.len().to_string())
-            .hint("--tune tries them all")),
-        _ => Ok(values.first().copied()),
-    }
-}
-
-/// The search that options ask for: a grid, or the best epoch of Adam.
-pub(super) fn search<'a>(
-    args: &Args,
-    trainer: &Trainer<'_>,
-    criterion: Option<Criterion>,
-    validation: Option<&'a Dataset<'a>>,
-    rate: Option<Rate>,
-) -> Result<Option<Search<'a>>> {
-    let (tuning, solving) = (&args.tuning, &args.solving);
-    let share = tuning.holdout.unwrap_or(HOLDOUT);
-    let asks = tuning.tune || validation.is_some() || criterion.is_some();
-    if share == 0.0 && validation.is_none() {
-        return match asks {
-            true => Err(Error::value("without held-out rows nothing can be decided")
-                .found("--holdout 0")
-                .hint("hold some out, or pass --validation")),
-            false => Ok(None),
-        };
-    }
-    let solver = trainer.chosen_solver();
-    if !tuning.tune && solver.adam().is_none() {
-        return match asks || tuning.holdout.is_some() {
-            true => Err(Error::value("Newton's method with one setting leaves nothing to decide").hint("--tune tries several")),
-            false => Ok(None),
-        };
-    }
-    let mut search = Search::default();
-    if tuning.tune {
-        let mut grid = Grid::named(tuning.grid.as_deref().unwrap_or("default"), solver)?;
-        if !solving.rate.is_empty() {
-            grid.rates.clone_from(&solving.rate);
-        }
-        if !solving.decay.is_empty() {
-            grid.decays.clone_from(&solving.decay);
-        }
-        search = Search::new(grid);
-    }
-    if let Some(criterion) = criterion {
-        search = search.criterion(criterion);
-    }
-    Ok(Some(match validation {
-        Some(data) => search.validation(data, rate),
-        None => search.holdout(share)?,
-    }))
-}
-
-pub(super) fn joint(args: &Args) -> Joint {
-    match args.joint {
-        Some(How::Plugin) => Joint::Plugin,
-        Some(How::Alternating) => Joint::Alternating { rounds: ROUNDS },
-        None => Joint::No,
-    }
-}
-
 /// A size such as 500MB, 4GB or 1000000.
-pub(super) fn size(text: &str) -> Result<u64> {
+fn size(text: &str) -> Result<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" | "B" => Some(1.0),
@@ -215,7 +132,39 @@ pub(super) fn size(text: &str) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn of(options: &str) -> TrainRequest {
+        let words = format!("train DATA -o MODEL {options}");
+        request(&Command::parse_from(words.split_whitespace()).args).unwrap()
+    }
+
+    #[test]
+    fn without_options_the_request_is_the_library_s_default() {
+        assert_eq!(of(""), TrainRequest::default());
+    }
+
+    #[test]
+    fn options_fill_the_request() {
+        let filled = of("--loss logistic --decay 1e-3,1e-2 --tune --solver adam --learning-rate 0.1 --joint alternating --seed 7");
+        let expected = TrainRequest {
+            decay: vec![1e-3, 1e-2],
+            tune: true,
+            solver: SolverChoice::Adam,
+            learning_rate: vec![0.1],
+            joint: Some(JointLearning::Alternating { rounds: 6 }),
+            seed: 7,
+            ..TrainRequest::by_loss("logistic")
+        };
+        assert_eq!(filled, expected);
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::borrow::Cow;
 
 /// The version of the format that is written, and the newest that is read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Data start at a multiple of this many bytes, so that mapped tensors lie as in memory.
 const ALIGNMENT: usize = 64;
 /// Longer headers are not read by anybody, this library included.
@@ -44,25 +44,48 @@ pub(super) struct Seal {
     pub(super) digest: blake3::Hash,
 }
 
-fn checksum(about: &str, seals: &[Seal]) -> String {
+/// The types of tensors that models have, as headers name them.
+fn type_name(dtype: Dtype) -> Result<&'static str> {
+    match dtype {
+        Dtype::F32 => Ok("F32"),
+        Dtype::U32 => Ok("U32"),
+        Dtype::U64 => Ok("U64"),
+        _ => Err(contradiction("a tensor of a type that models do not have")),
+    }
+}
+
+/// The checksum of a version; the folder's page says what it is made of.
+fn checksum(version: u32, format: &str, about: &str, seals: &[Seal]) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
     };
+    if version > 1 {
+        part(format.as_bytes());
+        part(version.to_string().as_bytes());
+    }
     part(about.as_bytes());
     for seal in seals {
         part(seal.name.as_bytes());
-        part(format!("{:?}{:?}", seal.dtype, seal.shape).as_bytes());
+        let name = type_name(seal.dtype)?;
+        if version > 1 {
+            part(name.as_bytes());
+            part(&seal.shape.iter().flat_map(|size| (*size as u64).to_le_bytes()).collect::<Vec<u8>>());
+        } else {
+            let sizes: Vec<String> = seal.shape.iter().map(usize::to_string).collect();
+            part(format!("{name}[{}]", sizes.join(", ")).as_bytes());
+        }
         part(seal.digest.as_bytes());
     }
-    hasher.finalize().to_hex().to_string()
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
 /// Starts a file: the header, after which the bytes of the tensors must follow in the order of their seals.
 pub(super) fn put_header(output: &mut Output, format: &str, about: &str, seals: &[Seal]) -> Result<()> {
     let metadata = json!({
-        "format": format, "version": VERSION.to_string(), "about": about, "checksum": checksum(about, seals),
+        "format": format, "version": VERSION.to_string(), "about": about,
+        "checksum": checksum(VERSION, format, about, seals)?,
     });
     let mut header = serde_json::Map::from_iter([("__metadata__".to_owned(), metadata)]);
     let mut end = 0;
@@ -82,7 +105,8 @@ pub(super) fn put_header(output: &mut Output, format: &str, about: &str, seals: 
 
 /// A file whose checksum fits.
 pub(super) struct Container<'a> {
-    pub(super) about: String,
+    pub(super) version: u32,
+    about: String,
     pub(super) seals: Vec<Seal>,
     /// The bytes of the tensors, by the order of the seals.
     pub(super) tensors: Vec<&'a [u8]>,
@@ -97,17 +121,16 @@ impl<'a> Container<'a> {
             let found = text("format").map_or("tensors of something else".into(), |format| shown(format.as_bytes()));
             return Err(not_a_model().found(found));
         }
-        let version = text("version").and_then(|version| version.parse::<u32>().ok());
-        match version {
-            Some(VERSION) => {}
+        let version = match text("version").and_then(|version| version.parse::<u32>().ok()) {
+            Some(version @ 1..=VERSION) => version,
             Some(newer) if newer > VERSION => {
                 return Err(Error::format("the model was made by a newer version of unmissed")
-                    .expected(format!("format version {VERSION}"))
+                    .expected(format!("format version {VERSION} or earlier"))
                     .found(newer.to_string())
                     .hint("update unmissed"));
             }
             _ => return Err(Error::format("the model file does not say its version").hint("write or copy it again")),
-        }
+        };
         if metadata.data_len() != data.len() {
             return Err(Error::format("the model file is cut off or has something appended")
                 .expected(format!("{} bytes of weights", metadata.data_len()))
@@ -131,10 +154,10 @@ impl<'a> Container<'a> {
             })
             .collect();
         let about = text("about").unwrap_or_default().to_owned();
-        if text("checksum") != Some(checksum(&about, &seals).as_str()) {
+        if text("checksum") != Some(checksum(version, format, &about, &seals)?.as_str()) {
             return Err(Error::format("the model file is damaged: its checksum does not fit").hint("write or copy it again"));
         }
-        Ok(Container { about, seals, tensors })
+        Ok(Container { version, about, seals, tensors })
     }
 
     /// What the JSON text says.

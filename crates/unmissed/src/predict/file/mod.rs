@@ -11,11 +11,13 @@
 //! | `N.weights` | f32, features x width | the weights of a dense block |
 //! | `N.indptr`, `N.indices`, `N.data` | u32, u32, f32 | those of a sparse one, as scipy's csr_matrix (features x width) holds them |
 //!
-//! The metadata have `format` (`unmissed-model`), `version` (1), `about` ([`About`] and the shape, as JSON) and `checksum`: BLAKE3,
-//! in hexadecimal, of `about` and of the name, type, shape and BLAKE3 of each tensor in the order of the data. Every version that
-//! was ever written stays readable; a newer one is refused with a message that says so.
+//! The metadata have `format` (`unmissed-model`), `version` (2), `about` ([`About`] and the shape, as JSON) and `checksum`: BLAKE3,
+//! in hexadecimal, of these parts, each after its length as a little-endian u64: `format`, `version`, `about`, and for each tensor in
+//! the order of the data its name, its type as the header has it, its shape as little-endian u64, and the BLAKE3 of its bytes. Version
+//! 1 had no request in `about` and hashed a text of types and shapes. Every version that was ever written stays readable; a newer
+//! one is rejected with a message that says so.
 //!
-//! [`BlockStore`] keeps the finished blocks of a training run, so that an interrupted one can go on.
+//! [`BlockStore`] keeps the finished blocks of a training run, so that an interrupted one can be resumed.
 //!
 //! ```
 //! use unmissed::predict::{About, Block, Model, Normalize, file};
@@ -29,50 +31,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod about;
 mod block;
 mod container;
 mod fingerprint;
 mod model;
 mod store;
+mod tuning;
 
+pub use about::{About, TrainOutcome};
 pub use fingerprint::fingerprint;
 pub use model::{read, read_source, write};
-pub use store::{BlockStore, Manifest};
-
-use serde::{Deserialize, Serialize};
-
-/// How a model came to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct About {
-    /// The loss, as its spec string.
-    pub loss: String,
-    /// Where the propensities came from that it was trained with.
-    pub propensity: Option<String>,
-    /// The seed of the training.
-    pub seed: u64,
-    /// Number of rows that it was trained on.
-    pub rows: Option<u64>,
-    /// The version of this library that wrote the file.
-    pub tool: String,
-    /// Whatever else the training wants to keep; by convention `tuning` is the table of tried settings.
-    #[serde(default)]
-    pub settings: serde_json::Value,
-    /// Training positives of each label: propensities of curves follow from them.
-    #[serde(skip)]
-    pub label_counts: Option<Vec<u64>>,
-}
-
-impl About {
-    /// What every training knows; the other fields are public.
-    pub fn new(loss: impl Into<String>, seed: u64) -> About {
-        About {
-            loss: loss.into(),
-            propensity: None,
-            seed,
-            rows: None,
-            tool: env!("CARGO_PKG_VERSION").to_owned(),
-            settings: serde_json::Value::Null,
-            label_counts: None,
-        }
-    }
-}
+pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
+pub use tuning::{Setting, Trial, Tuning};

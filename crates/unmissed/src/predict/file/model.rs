@@ -1,6 +1,6 @@
 //! Whole models: written block by block, read block by block.
 
-use super::About;
+use super::about::{About, AboutOfVersion1};
 use super::block::{Stored, find};
 use super::container::{Container, Tensor, contradiction, put_header};
 use crate::data::{Output, Source};
@@ -17,15 +17,23 @@ pub(super) const FORMAT: &str = "unmissed-model";
 
 /// The JSON text of a model file.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Description {
+pub(super) struct Description<A = About> {
     pub(super) features: usize,
     pub(super) labels: usize,
     pub(super) normalize: Normalize,
     #[serde(flatten)]
-    pub(super) about: About,
+    pub(super) about: A,
 }
 
 impl Description {
+    fn of(container: &Container<'_>) -> Result<Description> {
+        if container.version > 1 {
+            return container.about();
+        }
+        let Description::<AboutOfVersion1> { features, labels, normalize, about } = container.about()?;
+        Ok(Description { features, labels, normalize, about: about.into() })
+    }
+
     pub(super) fn to_json(&self) -> Result<String> {
         let counts = self.about.label_counts.as_ref().map_or(self.labels, Vec::len);
         if counts != self.labels {
@@ -86,7 +94,7 @@ pub fn read_source(source: Source) -> Result<(Model, About)> {
 
 fn parse(bytes: &[u8]) -> Result<(Model, About)> {
     let container = Container::open(bytes, FORMAT)?;
-    let Description { features, labels, normalize, mut about } = container.about()?;
+    let Description { features, labels, normalize, mut about } = Description::of(&container)?;
     if u32::try_from(features).is_err() || u32::try_from(labels).is_err() {
         return Err(contradiction("ids of features and labels have 32 bits"));
     }

@@ -1,9 +1,9 @@
 //! The finished blocks of a training run that is not finished yet.
 //!
 //! A run that writes `MODEL` keeps a folder `MODEL.partial` with a manifest (what is being trained, on which data) and a file for
-//! each finished block, which appears whole or not at all. A run that was interrupted, in whatever way, goes on from them;
+//! each finished block, which appears whole or not at all. A run that was interrupted, in whatever way, is resumed from them;
 //! [`BlockStore::finish`] puts them together into the model, gives it its name in one step and removes the folder. So at any
-//! time there is the old model, the new model, or what is needed to get on with it.
+//! time there is the old model, the new model, or what is needed to complete it.
 
 use super::About;
 use super::block::{Stored, find};
@@ -13,6 +13,7 @@ use crate::data::{Output, Source};
 use crate::error::{Error, Result};
 use crate::predict::model::check_prune;
 use crate::predict::{Block, Normalize};
+use crate::request::{Solver, TrainRequest};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,15 +43,44 @@ pub struct Manifest {
     pub width: usize,
     /// Weights of at most this size are dropped.
     pub prune: Option<f32>,
-    /// All settings that the weights depend on.
-    pub settings: Value,
+    /// What training was asked for, as far as the weights depend on it.
+    pub request: TrainRequest,
+    /// The solver before any search for settings.
+    pub solver: Solver,
+    /// The decay before any search for settings.
+    pub decay: f64,
+    /// What was passed along with the request.
+    pub inputs: InputDigests,
+}
+
+/// What tells apart what a request does not hold itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputDigests {
+    /// The propensities of labels.
+    pub propensities: Option<String>,
+    /// The factors of the loss.
+    pub weights: Option<String>,
+    /// The validation set, by [`fingerprint`](super::fingerprint).
+    pub validation: Option<String>,
+}
+
+/// What a run has to remember about a finished block.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockNote {
+    /// The propensities of its labels, when they were learned along.
+    pub propensities: Option<Vec<f64>>,
+    /// Labels on which Newton's method did not converge within its steps.
+    pub unconverged: usize,
 }
 
 impl Manifest {
     /// The labels of each block.
-    pub fn blocks(&self) -> impl ExactSizeIterator<Item = Range<u32>> + '_ {
-        let width = self.width.max(1);
-        (0..self.labels.div_ceil(width)).map(move |block| (block * width) as u32..self.labels.min((block + 1) * width) as u32)
+    pub fn blocks(&self) -> impl Iterator<Item = Range<u32>> + '_ {
+        // Labels beyond 32 bits are rejected when a store is opened.
+        let labels = u32::try_from(self.labels).unwrap_or(u32::MAX);
+        let width = u32::try_from(self.width.max(1)).unwrap_or(u32::MAX);
+        (0..labels).step_by(self.width.max(1)).map(move |first| first..labels.min(first.saturating_add(width)))
     }
 }
 
@@ -58,27 +88,28 @@ impl Manifest {
 #[derive(Serialize, Deserialize)]
 struct Part {
     first: u32,
-    note: Value,
+    note: BlockNote,
 }
 
 /// A folder of finished blocks. See the module's page.
 ///
 /// ```
-/// use serde_json::json;
-/// use unmissed::predict::{About, Block, BlockStore, Normalize, file, file::Manifest};
+/// use unmissed::predict::file::{self, BlockNote, InputDigests, Manifest};
+/// use unmissed::predict::{About, Block, BlockStore, Normalize};
+/// use unmissed::request::{Newton, Solver, TrainRequest};
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model");
 /// let manifest = Manifest {
 ///     rows: 9, features: 1, labels: 3, data: "0af1".into(), normalize: Normalize::None, width: 2, prune: None,
-///     settings: json!({"seed": 7}),
+///     request: TrainRequest::default(), solver: Solver::Newton(Newton::default()), decay: 1e-4, inputs: InputDigests::default(),
 /// };
 /// let store = BlockStore::create(&path, manifest.clone())?;
-/// store.put(&Block { first: 2, bias: vec![0.0], weights: vec![3.0] }, json!({"epochs": 4}))?;
+/// store.put(&Block { first: 2, bias: vec![0.0], weights: vec![3.0] }, BlockNote { unconverged: 1, ..BlockNote::default() })?;
 /// drop(store); // The run ends here, and the next one has a block to go.
 /// let store = BlockStore::resume(&path, manifest)?;
 /// assert_eq!(store.missing()?, [0..2]);
-/// store.put(&Block { first: 0, bias: vec![0.0, 0.5], weights: vec![1.0, 2.0] }, json!({"epochs": 5}))?;
-/// assert_eq!(store.notes()?, [json!({"epochs": 5}), json!({"epochs": 4})]);
+/// store.put(&Block { first: 0, bias: vec![0.0, 0.5], weights: vec![1.0, 2.0] }, BlockNote::default())?;
+/// assert_eq!(store.notes()?.iter().map(|note| note.unconverged).collect::<Vec<_>>(), [0, 1]);
 /// store.finish(&About::new("logistic", 7))?;
 /// assert_eq!(file::read(&path, true)?.0.weight(0, 2), 3.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -105,13 +136,13 @@ impl BlockStore {
         if store.parts().any(|path| path.exists()) {
             return Err(Error::value("an unfinished run left blocks here")
                 .in_file(&store.folder)
-                .hint("go on with it (--resume), or remove the folder"));
+                .hint("resume it (--resume), or remove the folder"));
         }
         store.write_manifest()?;
         Ok(store)
     }
 
-    /// Goes on with a run that was interrupted, or starts one when there is none. Settings and data must be the same.
+    /// Resumes a run that was interrupted, or starts one when there is none. Settings and data must be the same.
     pub fn resume(model: impl AsRef<Path>, manifest: Manifest) -> Result<BlockStore> {
         let store = BlockStore::open(model.as_ref(), manifest)?;
         let path = store.folder.join(MANIFEST);
@@ -120,7 +151,7 @@ impl BlockStore {
             return Ok(store);
         };
         let found: Value = serde_json::from_slice(&bytes)
-            .map_err(|cause| Error::format(format!("cannot read what the unfinished run did ({cause})")).in_file(&path))?;
+            .map_err(|cause| Error::format(format!("cannot read the manifest of the unfinished run ({cause})")).in_file(&path))?;
         let mut differences = Vec::new();
         compare("", &found, &store.manifest_json()?, &mut differences);
         match differences.first() {
@@ -187,8 +218,9 @@ impl BlockStore {
     }
 
     /// Keeps a finished block, with a note about it. Blocks may come in any order and from any thread.
-    pub fn put(&self, block: &Block, note: Value) -> Result<()> {
-        let labels = block.first..block.first.saturating_add(block.width() as u32);
+    pub fn put(&self, block: &Block, note: BlockNote) -> Result<()> {
+        let width = u32::try_from(block.width()).unwrap_or(u32::MAX);
+        let labels = block.first..block.first.saturating_add(width);
         if !self.manifest.blocks().any(|range| range == labels) {
             return Err(Error::value("the block is none of the run's").found(format!("labels {labels:?}")));
         }
@@ -206,7 +238,7 @@ impl BlockStore {
     }
 
     /// The notes of all blocks, by label; all must be there.
-    pub fn notes(&self) -> Result<Vec<Value>> {
+    pub fn notes(&self) -> Result<Vec<BlockNote>> {
         self.manifest.blocks().map(|labels| self.with_part(&labels, |part, _| Ok(part.note))).collect()
     }
 

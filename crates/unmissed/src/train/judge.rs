@@ -1,65 +1,12 @@
 //! What decides between settings: the loss on rows that were held out, or a metric.
 
 use super::fit::Checkpoint;
-use crate::data::Labels;
+use crate::data::{Labels, Rate};
 use crate::error::{Error, Result};
-use crate::evaluate::{Evaluation, Rate};
+use crate::evaluate::Evaluation;
 use crate::metrics::{self, Estimator, Shape};
 use crate::propensity::Propensities;
-use std::fmt;
-use std::str::FromStr;
-
-/// What decides between settings.
-///
-/// ```
-/// use unmissed::train::Criterion;
-/// let criterion: Criterion = "precision@3:unbiased".parse()?;
-/// assert_eq!(criterion.to_string(), "precision@3:unbiased");
-/// assert_eq!("loss".parse::<Criterion>()?, Criterion::Loss);
-/// assert!("precision".parse::<Criterion>().is_err());
-/// # Ok::<(), unmissed::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum Criterion {
-    /// The loss that is trained, on held-out rows.
-    Loss,
-    /// A metric of the best k labels.
-    Metric {
-        /// Its name.
-        metric: String,
-        /// How many labels.
-        k: usize,
-        /// How it is estimated; unless given, `unbiased` when there are propensities or a rate, else `observed`.
-        estimator: Option<Estimator>,
-    },
-}
-
-impl FromStr for Criterion {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Criterion> {
-        if text == "loss" {
-            return Ok(Criterion::Loss);
-        }
-        let broken =
-            || Error::value("cannot read the criterion").expected("loss, or METRIC@K[:ESTIMATOR]").found(format!("'{text}'"));
-        let (name, rest) = text.split_once('@').ok_or_else(broken)?;
-        let (k, estimator) = rest.split_once(':').map_or((rest, None), |(k, estimator)| (k, Some(estimator)));
-        let k = k.parse().ok().filter(|k| *k > 0).ok_or_else(broken)?;
-        let metric = metrics::find(name)?.name().to_owned();
-        Ok(Criterion::Metric { metric, k, estimator: estimator.map(Estimator::of_name).transpose()? })
-    }
-}
-
-impl fmt::Display for Criterion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Criterion::Loss => f.write_str("loss"),
-            Criterion::Metric { metric, k, estimator: None } => write!(f, "{metric}@{k}"),
-            Criterion::Metric { metric, k, estimator: Some(estimator) } => write!(f, "{metric}@{k}:{estimator}"),
-        }
-    }
-}
+use crate::request::Criterion;
 
 /// What the rows that decide are like.
 pub(super) struct Judge<'a> {
@@ -91,7 +38,7 @@ impl Judge<'_> {
             .ks(&[*k])?
             .bootstrap(0, 0);
         if let Some(rate) = self.rate {
-            evaluation = evaluation.rate(rate.clone())?;
+            evaluation = evaluation.rate(shown(rate, self.truth.cols()))?;
         } else if let Some(propensities) = self.propensities {
             evaluation = evaluation.propensity(propensities.clone());
         }
@@ -100,7 +47,7 @@ impl Judge<'_> {
         value.map(Some).ok_or_else(|| Error::value(format!("{}@{k} has no value on the rows that were held out", metric)))
     }
 
-    /// What is to be made small.
+    /// What is minimised.
     pub(super) fn cost(&self, loss: Option<f64>, metric: Option<f64>) -> f64 {
         let cost = match self.criterion {
             Criterion::Loss => loss,
@@ -111,5 +58,13 @@ impl Judge<'_> {
             }
         };
         cost.unwrap_or(f64::INFINITY)
+    }
+}
+
+/// The rate as evaluations take it.
+fn shown(rate: &Rate, labels: usize) -> crate::evaluate::Rate {
+    match rate {
+        Rate::Shown { shown, of } => crate::evaluate::Rate::Shown { shown: *shown, of: *of },
+        rate => crate::evaluate::Rate::PerLabel((0..labels).map(|label| rate.of(label)).collect()),
     }
 }

@@ -1,0 +1,107 @@
+//! [`About`]: how a model came to be.
+
+use super::tuning::Trial;
+use crate::error::{Error, Result};
+use crate::propensity::checks::EffectiveSampleSize;
+use crate::propensity::{Learned, Origin};
+use crate::request::{Criterion, Solver, TrainRequest};
+use serde::{Deserialize, Serialize};
+
+/// How a model came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// The loss.
+    pub loss: String,
+    /// Where the propensities came from that it was trained with.
+    pub propensity: Option<Origin>,
+    /// The seed of the training.
+    pub seed: u64,
+    /// Number of rows that it was trained on.
+    pub rows: Option<u64>,
+    /// The version of this library that wrote the file.
+    pub tool: String,
+    /// What training was asked for; files of version 1 do not say.
+    pub request: Option<TrainRequest>,
+    /// What training took and found. Files call it as their first version did.
+    #[serde(rename = "settings")]
+    pub outcome: Option<TrainOutcome>,
+    /// Training positives of each label: propensities of curves follow from them.
+    #[serde(skip)]
+    pub label_counts: Option<Vec<u64>>,
+}
+
+/// The settings that a model was trained with, and what was found on the way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainOutcome {
+    /// The solver with its settings.
+    #[serde(flatten)]
+    pub solver: Solver,
+    /// Strength of the L2 penalty.
+    pub decay: f64,
+    /// The largest inverse propensity.
+    pub clip: Option<f64>,
+    /// Whether labels had factors of the loss.
+    pub weighted: bool,
+    /// What decided between settings, when some were tried.
+    pub criterion: Option<Criterion>,
+    /// How many rows it was decided on.
+    pub decided_on_rows: Option<u64>,
+    /// The settings that were tried.
+    pub tuning: Option<Vec<Trial>>,
+    /// How many positives the training rests on, when they have different weights.
+    pub effective_sample_size: Option<EffectiveSampleSize>,
+    /// Labels that occur more often than their propensity allows, so that training raised it to their frequency.
+    pub raised_propensities: usize,
+}
+
+impl About {
+    /// What every training knows; the other fields are public.
+    pub fn new(loss: impl Into<String>, seed: u64) -> About {
+        About {
+            loss: loss.into(),
+            propensity: None,
+            seed,
+            rows: None,
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            request: None,
+            outcome: None,
+            label_counts: None,
+        }
+    }
+
+    /// For programs that show it: as files have it, but with the origin of the propensities as a text.
+    pub fn to_json(&self) -> Result<serde_json::Value> {
+        let json = serde_json::to_value(self).map_err(|cause| Error::value(format!("cannot write about the model ({cause})")));
+        let mut json = json?;
+        json["propensity"] = self.propensity.as_ref().map(Origin::to_string).into();
+        Ok(json)
+    }
+}
+
+/// What files of version 1 say.
+#[derive(Deserialize)]
+pub(super) struct AboutOfVersion1 {
+    loss: String,
+    propensity: Option<String>,
+    seed: u64,
+    rows: Option<u64>,
+    tool: String,
+    #[serde(default)]
+    settings: serde_json::Value,
+}
+
+/// Where propensities came from that version 1 kept as a text.
+fn origin_of_text(text: String) -> Origin {
+    let learned = [Learned::Plugin, Learned::Alternating].map(Origin::from).into_iter().find(|origin| origin.to_string() == text);
+    learned.unwrap_or_else(|| text.parse().map_or(Origin::Given(text), Origin::Model))
+}
+
+impl From<AboutOfVersion1> for About {
+    fn from(about: AboutOfVersion1) -> About {
+        let AboutOfVersion1 { loss, propensity, seed, rows, tool, settings } = about;
+        // Whatever was there was allowed; what training wrote is understood.
+        let outcome = serde_json::from_value(settings).ok();
+        let propensity = propensity.map(origin_of_text);
+        About { loss, propensity, seed, rows, tool, request: None, outcome, label_counts: None }
+    }
+}

@@ -1,0 +1,212 @@
+//! [`CheckedTraining`]: settings that were checked against the data, with nothing left open.
+
+use super::plan::{Plan, check_decay};
+use crate::data::{Dataset, Features, LabelStats};
+use crate::error::{Error, Result, digits};
+use crate::losses::Loss;
+use crate::predict::Normalize;
+use crate::predict::file::Setting;
+use crate::progress::Progress;
+use crate::propensity::Propensities;
+use crate::propensity::checks::{EffectiveSampleSize, effective_sample_size};
+use crate::request::Solver;
+use std::borrow::Cow;
+
+/// What Newton's method takes unless told: see `docs/training.md` for what it was measured on.
+const DECAY: f64 = 3e-5;
+
+/// Training on certain data with one setting, checked: only this trains. [`Trainer::check`](super::Trainer::check) makes it.
+#[derive(Clone)]
+pub struct CheckedTraining<'a> {
+    pub(super) data: &'a Dataset<'a>,
+    pub(super) features: &'a Features<'a>,
+    pub(super) loss: &'static dyn Loss,
+    pub(super) solver: Solver,
+    pub(super) normalize: Normalize,
+    pub(super) decay: f64,
+    /// Whether the decay was asked for; otherwise it follows from the data and the propensities.
+    decay_given: bool,
+    pub(super) clip: Option<f64>,
+    pub(super) propensities: Option<Cow<'a, Propensities>>,
+    pub(super) weights: Option<Cow<'a, [f64]>>,
+    pub(super) memory: Option<u64>,
+    pub(super) seed: u64,
+    pub(super) progress: &'a dyn Progress,
+}
+
+/// What training is given besides a plan.
+pub(super) struct Inputs<'a> {
+    pub(super) data: &'a Dataset<'a>,
+    pub(super) propensities: Option<Cow<'a, Propensities>>,
+    pub(super) weights: Option<Cow<'a, [f64]>>,
+    pub(super) clip: Option<f64>,
+    pub(super) memory: Option<u64>,
+    pub(super) seed: u64,
+    pub(super) progress: &'a dyn Progress,
+}
+
+impl<'a> CheckedTraining<'a> {
+    pub(super) fn new(plan: &Plan, inputs: Inputs<'a>) -> Result<CheckedTraining<'a>> {
+        let Inputs { data, propensities, weights, clip, memory, seed, progress } = inputs;
+        let features = features(data)?;
+        let labels = data.labels().cols();
+        if data.rows() == 0 || labels == 0 {
+            return Err(Error::value("there is nothing to train on").expected("at least one row and one label"));
+        }
+        if u32::try_from(features.cols()).is_err() || u32::try_from(labels).is_err() {
+            return Err(Error::value("there are too many features or labels: ids have 32 bits"));
+        }
+        let lengths = [("propensities", propensities.as_ref().map(|p| p.len())), ("weights", weights.as_ref().map(|w| w.len()))];
+        for (what, length) in lengths {
+            if let Some(length) = length.filter(|length| *length != labels) {
+                return Err(Error::value(format!("the {what} are not those of the data's labels"))
+                    .expected(labels.to_string())
+                    .found(length.to_string()));
+            }
+        }
+        if let Some((label, weight)) =
+            weights.iter().flat_map(|weights| weights.iter()).enumerate().find(|(_, w)| !(w.is_finite() && **w >= 0.0))
+        {
+            return Err(Error::value(format!("the weight of label {label} is out of range"))
+                .expected("a finite number of at least 0")
+                .found(digits(*weight)));
+        }
+        let checked = CheckedTraining {
+            data,
+            features,
+            loss: plan.loss,
+            solver: plan.solver,
+            normalize: plan.normalize.unwrap_or_else(|| Normalize::usual(features)),
+            decay: plan.decay.unwrap_or(0.0),
+            decay_given: plan.decay.is_some(),
+            clip,
+            propensities,
+            weights,
+            memory,
+            seed,
+            progress,
+        };
+        checked.with_usual_decay()
+    }
+
+    /// The same with the decay that follows from the data, unless it was given. For Newton's method 3e-5 times the mean squared norm
+    /// of rows, so that the size of features does not matter; labels whose observed pairs weigh more get more of it
+    /// ([`Loss::weight`]). For Adam 0: stopping early does for it what the penalty does for an optimum.
+    fn with_usual_decay(mut self) -> Result<Self> {
+        if self.decay_given {
+            return Ok(self);
+        }
+        self.decay = match self.solver {
+            Solver::Adam(_) | Solver::Joint(_) => 0.0,
+            Solver::Newton(_) => {
+                let squared_norm = if self.normalize == Normalize::L2 { 1.0 } else { squared_norm(self.features) };
+                DECAY * if squared_norm > 0.0 { squared_norm } else { 1.0 }
+            }
+        };
+        Ok(self)
+    }
+
+    /// The same with other propensities for the same labels.
+    pub(super) fn with_propensities(&self, propensities: Propensities) -> Result<Self> {
+        CheckedTraining { propensities: Some(Cow::Owned(propensities)), ..self.clone() }.with_usual_decay()
+    }
+
+    /// The same with another setting and, for Adam, number of epochs.
+    pub(super) fn with_setting(&self, setting: &Setting, epochs: Option<usize>) -> Result<Self> {
+        let mut solver = setting.solver(self.solver);
+        if let (Some(mut adam), Some(epochs)) = (solver.adam(), epochs) {
+            adam.epochs = epochs;
+            solver = solver.with_adam(adam);
+        }
+        solver.check()?;
+        check_decay(setting.decay)?;
+        Ok(CheckedTraining { solver, decay: setting.decay, decay_given: true, ..self.clone() })
+    }
+
+    /// The same, shown elsewhere.
+    pub(super) fn with_progress<'b>(&self, progress: &'b dyn Progress) -> CheckedTraining<'b>
+    where
+        'a: 'b,
+    {
+        CheckedTraining { progress, ..self.clone() }
+    }
+
+    /// The loss that is minimised.
+    pub fn loss(&self) -> &'static dyn Loss {
+        self.loss
+    }
+
+    /// The solver with its settings.
+    pub fn solver(&self) -> Solver {
+        self.solver
+    }
+
+    /// Strength of the L2 penalty.
+    pub fn decay(&self) -> f64 {
+        self.decay
+    }
+
+    /// How rows are scaled.
+    pub fn normalize(&self) -> Normalize {
+        self.normalize
+    }
+
+    pub(super) fn labels(&self) -> usize {
+        self.data.labels().cols()
+    }
+
+    /// How many observed positives the training rests on, as far as their weights go; `None` when all count the same.
+    pub fn effective_sample_size(&self) -> Result<Option<EffectiveSampleSize>> {
+        match &self.propensities {
+            Some(propensities) if self.loss.nature().corrects => {
+                let stats = LabelStats::of(self.data.labels());
+                let used =
+                    Propensities::new(propensities.origin().clone(), self.possible(&stats.dense_counts()?, self.data.rows()))?;
+                effective_sample_size(&used, &stats).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The propensities that are asked for: clipped, or 1 when there are none.
+    pub(super) fn clipped(&self) -> Vec<f64> {
+        let least = self.clip.map_or(0.0, |most| 1.0 / most);
+        match &self.propensities {
+            Some(propensities) => propensities.values().iter().map(|p| p.max(least)).collect(),
+            None => vec![1.0; self.labels()],
+        }
+    }
+
+    /// The propensities that training uses on labels that occur so often in so many rows. Below its frequency the propensity of a
+    /// label fits no truth, and a loss without a lower bound has no optimum: there it is raised to the frequency.
+    pub(super) fn possible(&self, counts: &[u64], rows: usize) -> Vec<f64> {
+        let mut propensities = self.clipped();
+        if !self.loss.nature().bounded {
+            let least = counts.iter().map(|count| *count as f64 / rows.max(1) as f64);
+            propensities.iter_mut().zip(least).for_each(|(p, least)| *p = p.max(least));
+        }
+        propensities
+    }
+
+    /// How many labels occur more often than their propensity allows, so that training raises it.
+    pub fn raised(&self) -> Result<usize> {
+        let used = self.possible(&LabelStats::of(self.data.labels()).dense_counts()?, self.data.rows());
+        Ok(used.iter().zip(self.clipped()).filter(|(used, asked)| **used > *asked).count())
+    }
+}
+
+/// The features of data that have some.
+pub(super) fn features<'a>(data: &'a Dataset<'_>) -> Result<&'a Features<'a>> {
+    data.features().ok_or_else(|| {
+        Error::value("the data have no features to train on").hint("training needs rows of 'labels feature:value ...'")
+    })
+}
+
+/// The mean over rows of the squared norm.
+fn squared_norm(features: &Features<'_>) -> f64 {
+    let sum: f64 = match features {
+        Features::Sparse(matrix) => matrix.values().iter().map(|value| f64::from(*value).powi(2)).sum(),
+        Features::Dense(matrix) => (0..matrix.rows()).flat_map(|row| matrix.row(row)).map(|value| f64::from(*value).powi(2)).sum(),
+    };
+    sum / features.rows().max(1) as f64
+}

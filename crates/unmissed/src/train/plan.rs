@@ -1,0 +1,290 @@
+//! From a request to a plan: names are looked up, and options that do not go together are rejected, before any data are read.
+
+use super::grid::Grid;
+use crate::error::{Error, Result, digits};
+use crate::losses::{self, Loss, Nature};
+use crate::predict::Normalize;
+use crate::predict::file::Setting;
+use crate::request::{
+    Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainPropensity, TrainRequest,
+};
+
+/// The loss whose likelihood has the propensities in it.
+pub(super) const PLUGIN: &str = "plugin-logistic";
+
+/// The loss that alternating learning trains by.
+pub(super) const ALTERNATING: &str = "unbiased-logistic";
+
+/// A request that makes sense by itself; what follows from data is open.
+pub(super) struct Plan {
+    pub(super) loss: &'static dyn Loss,
+    pub(super) solver: Solver,
+    /// `None`: follows from the data.
+    pub(super) decay: Option<f64>,
+    /// `None`: follows from the data.
+    pub(super) normalize: Option<Normalize>,
+    pub(super) joint: Option<JointLearning>,
+    pub(super) search: Option<SearchPlan>,
+}
+
+/// Which settings are tried, and what decides.
+#[derive(Clone)]
+pub(super) struct SearchPlan {
+    /// The settings; `None`: the one that training has anyway, of which only the number of epochs is searched.
+    pub(super) settings: Option<Vec<Setting>>,
+    pub(super) criterion: Option<Criterion>,
+    /// The share of rows that are held out; `None`: a validation set decides.
+    pub(super) holdout: Option<f64>,
+}
+
+impl TrainRequest {
+    /// Checks everything that can be checked without data: names, ranges, and which options go together.
+    ///
+    /// ```
+    /// use unmissed::request::TrainRequest;
+    /// assert!(TrainRequest::default().check().is_ok());
+    /// let without_penalty = TrainRequest { decay: vec![0.0], ..TrainRequest::default() };
+    /// let message = without_penalty.check().unwrap_err().to_string();
+    /// assert!(message.starts_with("Newton's method needs an L2 penalty"));
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        Plan::new(self).map(drop)
+    }
+}
+
+impl Plan {
+    pub(super) fn new(request: &TrainRequest) -> Result<Plan> {
+        let loss = losses::find(&loss_name(request))?;
+        let solver = solver(request, loss.nature())?;
+        let decay = one("decay", &request.decay, request.tune)?;
+        request.decay.iter().try_for_each(|decay| check_decay(*decay))?;
+        if let Some(most) = request.clip
+            && !(most.is_finite() && most >= 1.0)
+        {
+            return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
+        }
+        if let Some(TrainPropensity::Model(spec)) = &request.propensity
+            && spec.is_row_dependent()
+        {
+            return Err(Error::value(format!("'{spec}' depends on the row"))
+                .expected("one propensity per label: a curve or a table")
+                .hint("row-dependent propensities are for evaluation"));
+        }
+        check_goes_with(loss, solver, decay, request.joint)?;
+        let search = search(request, solver)?;
+        let normalize = match request.normalize {
+            NormalizeChoice::Auto => None,
+            NormalizeChoice::L2 => Some(Normalize::L2),
+            NormalizeChoice::None => Some(Normalize::None),
+        };
+        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, search })
+    }
+}
+
+/// The loss that is named, or the one that corrects for what is known to be missing.
+fn loss_name(request: &TrainRequest) -> String {
+    let usual = match (&request.loss, request.joint) {
+        (LossChoice::Named(name), _) => return name.clone(),
+        (LossChoice::Auto, Some(JointLearning::Plugin)) => PLUGIN,
+        (LossChoice::Auto, Some(JointLearning::Alternating { .. })) => ALTERNATING,
+        (LossChoice::Auto, None) if request.propensity.is_some() => "unbiased-logistic",
+        (LossChoice::Auto, None) => "logistic",
+    };
+    usual.to_owned()
+}
+
+/// The solver that is named, or Newton's method wherever it can train; settings of the other one are rejected.
+fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
+    let for_adam = request.joint == Some(JointLearning::Plugin) || (request.tune && Grid::is_for_adam(&request.grid)?);
+    let adam = match request.solver {
+        SolverChoice::Adam => true,
+        SolverChoice::Newton => false,
+        SolverChoice::Auto => for_adam || !nature.newton,
+    };
+    let unused = [
+        (adam, request.tolerance.is_some(), "the tolerance is for Newton's method"),
+        (adam, request.max_steps.is_some(), "the number of steps is for Newton's method"),
+        (!adam, !request.learning_rate.is_empty(), "the learning rate is for Adam"),
+        (!adam, request.batch_size.is_some(), "the batch size is for Adam"),
+        (!adam, request.epochs.is_some(), "the number of epochs is for Adam"),
+    ];
+    if let Some((_, _, what)) = unused.iter().find(|(other, given, _)| *other && *given) {
+        let chosen = if adam { "Adam" } else { "Newton's method" };
+        return Err(Error::value(*what).found(format!("training by {chosen}")).hint("name the solver: adam or newton"));
+    }
+    let solver = if adam {
+        let usual = Adam::default();
+        let learning_rate = one("learning rate", &request.learning_rate, request.tune)?.unwrap_or(usual.learning_rate);
+        let batch_size = request.batch_size.unwrap_or(usual.batch_size);
+        let adam = Adam { learning_rate, batch_size, epochs: request.epochs.unwrap_or(usual.epochs) };
+        if request.joint == Some(JointLearning::Plugin) { Solver::Joint(adam) } else { Solver::Adam(adam) }
+    } else {
+        let usual = Newton::default();
+        Solver::Newton(Newton {
+            tolerance: request.tolerance.unwrap_or(usual.tolerance),
+            max_steps: request.max_steps.unwrap_or(usual.max_steps),
+        })
+    };
+    if request.joint == Some(JointLearning::Plugin) && !adam {
+        return Err(Error::value("propensities are learned along by Adam only")
+            .found("Newton's method")
+            .hint("leave the solver open"));
+    }
+    solver.check()?;
+    Ok(solver)
+}
+
+/// The value of something that may have several when settings are tried: then they belong to the search.
+fn one(what: &str, values: &[f64], tune: bool) -> Result<Option<f64>> {
+    match values {
+        _ if tune => Ok(None),
+        [_, _, ..] => Err(Error::value(format!("there are several values of the {what}"))
+            .expected("one")
+            .found(values.len().to_string())
+            .hint("tuning tries them all")),
+        _ => Ok(values.first().copied()),
+    }
+}
+
+pub(super) fn check_decay(decay: f64) -> Result<()> {
+    if decay.is_finite() && decay >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)))
+}
+
+fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: Option<JointLearning>) -> Result<()> {
+    if matches!(joint, Some(JointLearning::Alternating { .. })) && loss.name() != ALTERNATING {
+        return Err(Error::value("alternating learning trains by one loss only")
+            .expected(format!("'{ALTERNATING}'"))
+            .found(format!("'{}'", loss.name())));
+    }
+    if matches!(solver, Solver::Joint(_)) && loss.name() != PLUGIN {
+        return Err(Error::value("propensities can be learned along with one loss only")
+            .expected(format!("'{PLUGIN}'"))
+            .found(format!("'{}'", loss.name())));
+    }
+    if matches!(solver, Solver::Newton(_)) && !loss.nature().newton {
+        return Err(
+            Error::value(format!("Newton's method cannot train by '{}', which has no optimum", loss.name())).hint("use Adam")
+        );
+    }
+    if matches!(solver, Solver::Newton(_)) && decay == Some(0.0) {
+        return Err(Error::value("Newton's method needs an L2 penalty: without it there may be no optimum")
+            .expected("a decay above 0")
+            .found("0")
+            .hint("give a decay above 0, or train with Adam, which stops early instead"));
+    }
+    Ok(())
+}
+
+/// What is searched: the settings of a grid, or the best epoch of Adam.
+fn search(request: &TrainRequest, solver: Solver) -> Result<Option<SearchPlan>> {
+    let default = TrainRequest::default();
+    let asks = request.tune || request.validation.is_some() || request.criterion.is_some();
+    if !request.tune && request.grid != default.grid {
+        return Err(Error::value("a grid of settings is for tuning").found(format!("'{}'", request.grid)).hint("tune as well"));
+    }
+    if request.holdout == 0.0 && request.validation.is_none() {
+        return match asks {
+            true => Err(Error::value("without held-out rows nothing can be decided")
+                .found("a holdout of 0")
+                .hint("hold some out, or pass a validation set")),
+            false => Ok(None),
+        };
+    }
+    if !(request.holdout >= 0.0 && request.holdout < 1.0) {
+        return Err(Error::value("the share of rows to hold out is out of range")
+            .expected("a number from 0 on and below 1")
+            .found(digits(request.holdout)));
+    }
+    if !request.tune && solver.adam().is_none() {
+        return match asks || request.holdout != default.holdout {
+            true => Err(Error::value("Newton's method with one setting leaves nothing to decide").hint("tuning tries several")),
+            false => Ok(None),
+        };
+    }
+    if request.criterion == Some(Criterion::Loss) && request.validation.is_some() {
+        return Err(Error::value("the loss cannot decide on a set that is not part of the training data")
+            .expected("a metric, as in precision@1")
+            .found("loss"));
+    }
+    let settings = request.tune.then(|| settings(request, solver)).transpose()?;
+    let holdout = request.validation.is_none().then_some(request.holdout);
+    Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), holdout }))
+}
+
+/// The settings of the grid, with the values of the request where it has some.
+fn settings(request: &TrainRequest, solver: Solver) -> Result<Vec<Setting>> {
+    let mut grid = Grid::named(&request.grid, solver)?;
+    if !request.learning_rate.is_empty() {
+        grid.learning_rates.clone_from(&request.learning_rate);
+    }
+    if !request.decay.is_empty() {
+        grid.decays.clone_from(&request.decay);
+    }
+    let settings = grid.settings(solver);
+    if settings.is_empty() {
+        return Err(Error::value("there is no setting to try").expected("learning rates and decays that the solver takes"));
+    }
+    for setting in &settings {
+        setting.solver(solver).check()?;
+        check_decay(setting.decay)?;
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(change: impl FnOnce(&mut TrainRequest)) -> Result<Plan> {
+        let mut request = TrainRequest::default();
+        change(&mut request);
+        Plan::new(&request)
+    }
+
+    #[test]
+    fn without_propensities_and_evidence_training_is_plain() {
+        let loss = |change: fn(&mut TrainRequest)| plan(change).unwrap().loss.name();
+        assert_eq!(loss(|_| ()), "logistic");
+        assert_eq!(loss(|request| request.propensity = Some(TrainPropensity::Given)), "unbiased-logistic");
+        assert_eq!(loss(|request| request.joint = "plugin".parse().ok()), "plugin-logistic");
+        assert_eq!(loss(|request| request.joint = "alternating".parse().ok()), "unbiased-logistic");
+        let named = |request: &mut TrainRequest| {
+            request.loss = "logistic".into();
+            request.propensity = Some(TrainPropensity::Given);
+        };
+        assert_eq!(plan(named).unwrap().loss.name(), "logistic");
+    }
+
+    #[test]
+    fn the_solver_follows_the_loss_unless_it_is_named() {
+        let solver = |change: fn(&mut TrainRequest)| plan(change).unwrap().solver;
+        assert_eq!(solver(|_| ()), Solver::Newton(Newton::default()));
+        assert_eq!(solver(|request| request.loss = "plugin-logistic".into()), Solver::Newton(Newton::default()));
+        assert_eq!(solver(|request| request.loss = "unbiased-squared-hinge".into()), Solver::Adam(Adam::default()));
+        assert_eq!(solver(|request| request.joint = "plugin".parse().ok()), Solver::Joint(Adam::default()));
+        let paper = |request: &mut TrainRequest| (request.tune, request.grid) = (true, "paper".into());
+        assert_eq!(solver(paper), Solver::Adam(Adam::default()));
+    }
+
+    #[test]
+    fn a_decay_of_zero_is_for_adam() {
+        assert!(plan(|request| request.decay = vec![0.0]).is_err());
+        let by_adam = plan(|request| (request.decay, request.solver) = (vec![0.0], SolverChoice::Adam));
+        assert_eq!(by_adam.unwrap().decay, Some(0.0));
+        // A grid may hold it; Newton's method then leaves it out.
+        let tuned = plan(|request| (request.decay, request.tune) = (vec![0.0, 1e-3], true)).unwrap();
+        assert_eq!(tuned.search.unwrap().settings.unwrap(), [Setting { learning_rate: None, decay: 1e-3 }]);
+    }
+
+    #[test]
+    fn only_adam_searches_for_its_epochs_by_default() {
+        assert!(plan(|_| ()).unwrap().search.is_none());
+        let adam = plan(|request| request.solver = SolverChoice::Adam).unwrap().search.unwrap();
+        assert!(adam.settings.is_none() && adam.holdout == Some(0.1));
+        let all_epochs = plan(|request| (request.solver, request.holdout) = (SolverChoice::Adam, 0.0)).unwrap();
+        assert!(all_epochs.search.is_none());
+    }
+}
