@@ -40,6 +40,8 @@ pub(crate) enum Purpose {
     RowRefits = 14,
     /// Which pairs stand for all that are not known to be positive, by row.
     PairSample = 15,
+    /// Into which fold a row goes when labels are looked at on their surest rows, by row.
+    SureRows = 16,
 }
 
 /// The stream for `index` under `purpose`.

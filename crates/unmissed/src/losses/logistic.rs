@@ -2,6 +2,9 @@
 //!
 //! `l(y, z) = ln(1 + e^z) - y z`, y 1 when the label was observed and else 0. Convex, not below 0.
 //!
+//! # Good for
+//! Labels that are complete, or when nothing is known about what is missing; ranking observed labels.
+//!
 //! # Assumes
 //! Nothing is missing: otherwise the minimiser is the probability to be observed, `p eta`, not the probability `eta` to be
 //! relevant (dividing predictions by p corrects that).

@@ -11,6 +11,7 @@
 mod bounded_logistic;
 mod bounded_squared_hinge;
 mod logistic;
+mod nonnegative_logistic;
 mod plugin_logistic;
 mod squared_hinge;
 mod unbiased_logistic;
@@ -29,6 +30,7 @@ pub static LOSSES: &[&dyn Loss] = &[
     &unbiased_logistic::UnbiasedLogistic,
     &bounded_logistic::BoundedLogistic,
     &plugin_logistic::PluginLogistic,
+    &nonnegative_logistic::NonnegativeLogistic,
     &squared_hinge::SquaredHinge,
     &unbiased_squared_hinge::UnbiasedSquaredHinge,
     &bounded_squared_hinge::BoundedSquaredHinge,
@@ -82,6 +84,11 @@ pub trait Loss: Named + Sealed + Sync {
     /// the decay that the label needs: training takes decay times this weight.
     fn weight(&self, _p: f64) -> f64 {
         1.0
+    }
+    /// The part of the loss whose mean over rows estimates the loss of irrelevant pairs, and which training keeps from falling below
+    /// 0 for each label; `None` for losses that are taken as they are.
+    fn irrelevant(&self, _z: f64, _observed: bool, _p: f64) -> Option<Point> {
+        None
     }
     /// Value, gradient and curvature at logit `z`.
     fn at(&self, z: f64, observed: bool, p: f64) -> Point;

@@ -6,6 +6,10 @@
 //! Newton's method takes the Fisher information of an unobserved pair, `p s (1 - s)^2 / (1 - p s)`, for its curvature: never
 //! negative, and never below the second derivative. Observed pairs have `s (1 - s)`.
 //!
+//! # Good for
+//! Training with propensities of any origin: it uses the data as well as a likelihood can, and where p is too small it stops at
+//! labels that are always relevant instead of falling without end.
+//!
 //! # Assumes
 //! Propensities that depend on the label, or on row and label. `p = 1` gives `logistic`.
 //!

@@ -2,6 +2,9 @@
 //!
 //! `l(1, z) = max(0, 1 - z)^2`, `l(0, z) = max(0, 1 + z)^2`. Convex, not below 0.
 //!
+//! # Good for
+//! Labels that are complete and rankings that need no probabilities.
+//!
 //! # Assumes
 //! Nothing is missing.
 //!

@@ -4,6 +4,9 @@
 //! is the log loss on the true labels. Convex. Where a label is observed it falls without end as z grows (slope `1 - 1/p`), so a
 //! sample that can be separated, or propensities that are too small, have no optimum without decay or an early end.
 //!
+//! # Good for
+//! Propensities that are known well and not too small; where they are uncertain, `plugin-logistic` makes more of the same data.
+//!
 //! # Assumes
 //! Label-wise propensities. `p = 1` gives `logistic`.
 //!

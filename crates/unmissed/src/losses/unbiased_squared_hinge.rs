@@ -4,6 +4,9 @@
 //! Not convex: where a label with p < 1 is observed, the second term has a negative factor, and the loss falls quadratically
 //! for z > 1. Only a strong decay or an early end keeps training from running away.
 //!
+//! # Good for
+//! Reproducing the literature.
+//!
 //! # Assumes
 //! Label-wise propensities. `p = 1` gives `squared-hinge`.
 //!

@@ -69,7 +69,7 @@ fn alternating(training: &CheckedTraining<'_>, rounds: usize) -> Result<Propensi
             }
             Ok(())
         };
-        training.with_propensities(propensities.clone())?.run(&halves[train], None, &blocks(labels)?, &update)?;
+        training.with_propensities(propensities.clone())?.run(&halves[train], None, &blocks(labels)?, &[training.decay], &update)?;
         propensities = Propensities::new(Learned::Alternating, next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     }
     Ok(propensities.with_bound(Bound::None).with_note("learned in turns with the classifier from observed labels alone"))

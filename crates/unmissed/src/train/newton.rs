@@ -9,7 +9,8 @@
 
 use super::fit::Finished;
 use super::lines::{Line, Lines, add_gradients, add_products};
-use super::problem::{Part, Problem};
+use super::objective::{Objective, Terms};
+use super::problem::Problem;
 use super::vectors::{dot, scaled_sum};
 use crate::error::Result;
 use crate::predict::Block;
@@ -50,54 +51,13 @@ impl<const W: usize> Vector<W> {
     }
 }
 
-/// The loss of all rows at some logits.
-struct Terms<const W: usize> {
-    logits: Lines<W>,
-    gradients: Lines<W>,
-    curvatures: Lines<W>,
-    /// The mean loss of each label.
-    values: [f64; W],
-}
-
 struct Solver<'a, const W: usize> {
     problem: &'a Problem<'a>,
-    part: Part<'a, W>,
+    objective: Objective<'a, W>,
     decay: Line<W>,
 }
 
 impl<const W: usize> Solver<'_, W> {
-    /// What a row counts for, by lane.
-    fn shares(&self) -> Line<W> {
-        self.part.weights.map(|weight| weight / self.problem.batches.rows().max(1) as f32)
-    }
-
-    /// Gradients, curvatures and values at the logits.
-    fn refresh(&self, terms: &mut Terms<W>) {
-        let Terms { logits, gradients, curvatures, values } = terms;
-        let shares = self.shares();
-        let (logits, gradients, curvatures) = (logits.get(), gradients.get_mut(), curvatures.get_mut());
-        *values = [0.0; W];
-        let p = &self.part.propensities;
-        self.problem.loss.terms(logits.as_flattened(), p, gradients.as_flattened_mut(), curvatures.as_flattened_mut(), values);
-        let mut start = 0;
-        for batch in self.problem.batches.iter() {
-            for (place, lane) in self.part.positives(batch) {
-                let logit = logits[start + place][lane];
-                let point = self.part.observed(lane, logit);
-                values[lane] += point.value - self.part.unobserved(lane, logit).value;
-                gradients[start + place][lane] = point.gradient as f32;
-                curvatures[start + place][lane] = point.curvature as f32;
-            }
-            start += batch.rows();
-        }
-        for lines in [gradients, curvatures] {
-            for line in lines {
-                (0..W).for_each(|lane| line[lane] *= shares[lane]);
-            }
-        }
-        (0..W).for_each(|lane| values[lane] *= f64::from(shares[lane]));
-    }
-
     /// The products of all rows with the vector.
     fn products(&self, vector: &Vector<W>, logits: &mut Lines<W>) {
         let mut rest = logits.get_mut();
@@ -110,8 +70,11 @@ impl<const W: usize> Solver<'_, W> {
     }
 
     /// The sum of rows times their factors, plus decay times the weights.
-    fn gather(&self, factors: &Lines<W>, weights: &Vector<W>, out: &mut Vector<W>) {
-        scaled_sum(out.lines.get_mut(), &[0.0; W], &self.decay, weights.lines.get());
+    fn gather(&self, factors: &Lines<W>, weights: Option<&Vector<W>>, out: &mut Vector<W>) {
+        match weights {
+            Some(weights) => scaled_sum(out.lines.get_mut(), &[0.0; W], &self.decay, weights.lines.get()),
+            None => out.lines.get_mut().fill([0.0; W]),
+        }
         let mut start = 0;
         let mut bias = [0.0f64; W];
         for batch in self.problem.batches.iter() {
@@ -132,6 +95,12 @@ impl<const W: usize> Solver<'_, W> {
         search.combine([0.0; W], [1.0; W], residual);
         let start = residual.dot(residual);
         let mut norm = start;
+        let floor = terms.floor.as_ref().map(|floor| {
+            self.objective.irrelevant_gradients(terms, floor, logits);
+            let mut slope = Vector::zeros(features);
+            self.gather(logits, None, &mut slope);
+            (slope, floor.bend())
+        });
         for _ in 0..INNER_STEPS {
             let running: [bool; W] = std::array::from_fn(|lane| norm[lane] > FORCING * FORCING * start[lane]);
             if !running.contains(&true) {
@@ -141,7 +110,11 @@ impl<const W: usize> Solver<'_, W> {
             for (line, curvatures) in logits.get_mut().iter_mut().zip(terms.curvatures.get()) {
                 (0..W).for_each(|lane| line[lane] *= curvatures[lane]);
             }
-            self.gather(logits, search, curved);
+            self.gather(logits, Some(search), curved);
+            if let Some((slope, bend)) = &floor {
+                let across = slope.dot(search);
+                curved.combine([1.0; W], std::array::from_fn(|lane| (bend[lane] * across[lane]) as f32), slope);
+            }
             let bend = search.dot(curved);
             let length: Line<W> =
                 std::array::from_fn(|lane| if running[lane] && bend[lane] > 0.0 { (norm[lane] / bend[lane]) as f32 } else { 0.0 });
@@ -164,17 +137,18 @@ struct Work<const W: usize> {
     logits: Lines<W>,
 }
 
-/// Trains the labels from `first` on.
-pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decay: f64) -> Result<Finished> {
+/// Trains the labels from `first` on with each of the decays in turn, every one but the first from where the one before it ended, and
+/// records each on the held-out rows. The last one's weights come back.
+pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decays: &[f64]) -> Result<Finished> {
     let (features, rows) = (problem.batches.features(), problem.batches.rows());
-    let part = problem.part::<W>(first);
-    let decay = part.exact_propensities().map(|p| (decay * problem.loss.weight(p)) as f32);
-    let solver = Solver { problem, part, decay };
+    let objective = Objective::<W>::new(problem, first);
+    let factors = objective.part.exact_propensities().map(|p| problem.loss.weight(p));
+    let mut solver = Solver { problem, objective, decay: [0.0; W] };
+    let width = solver.objective.part.width;
     let mut weights = Vector::<W>::zeros(features);
-    weights.bias = solver.part.bias;
+    weights.bias = solver.objective.part.bias;
     let mut gradient = Vector::zeros(features);
-    let mut terms =
-        Terms { logits: Lines::zeros(rows), gradients: Lines::zeros(rows), curvatures: Lines::zeros(rows), values: [0.0; W] };
+    let mut terms = Terms::zeros(rows);
     let mut work = Work {
         step: Vector::zeros(features),
         residual: Vector::zeros(features),
@@ -183,31 +157,33 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
         logits: Lines::zeros(rows),
     };
     solver.products(&weights, &mut terms.logits);
-    solver.refresh(&mut terms);
-    let mut open: [bool; W] = std::array::from_fn(|lane| lane < solver.part.width);
-    let mut start = [0.0; W];
-    for round in 0..=newton.max_steps {
-        solver.gather(&terms.gradients, &weights, &mut gradient);
-        let norms = gradient.dot(&gradient);
-        if round == 0 {
-            start = norms;
+    solver.objective.refresh(&mut terms);
+    // Where the gradient is small is decided by the first of all, also for the decays that follow.
+    let mut start = None;
+    let mut open = [false; W];
+    for (setting, decay) in decays.iter().enumerate() {
+        solver.decay = factors.map(|factor| (decay * factor) as f32);
+        open = std::array::from_fn(|lane| lane < width);
+        for round in 0..=newton.max_steps {
+            solver.gather(&terms.gradients, Some(&weights), &mut gradient);
+            let norms = gradient.dot(&gradient);
+            let start = *start.get_or_insert(norms);
+            let small = newton.tolerance * newton.tolerance;
+            (0..W).for_each(|lane| open[lane] &= norms[lane] > small * start[lane]);
+            if !open.contains(&true) || round == newton.max_steps {
+                break;
+            }
+            solver.direction(&terms, &gradient, open, &mut work);
+            let lengths = search_line(&solver, &mut terms, &weights, &gradient, &mut work);
+            (0..W).for_each(|lane| open[lane] &= lengths[lane] > 0.0);
+            weights.combine([1.0; W], lengths, &work.step);
+            problem.progress.advance(0)?;
         }
-        let small = newton.tolerance * newton.tolerance;
-        (0..W).for_each(|lane| open[lane] &= norms[lane] > small * start[lane]);
-        if !open.contains(&true) || round == newton.max_steps {
-            break;
+        if let Some(held_out) = problem.held_out {
+            held_out.record(setting, &solver.objective.part, weights.lines.get(), &weights.bias)?;
         }
-        solver.direction(&terms, &gradient, open, &mut work);
-        let lengths = search_line(&solver, &mut terms, &weights, &gradient, &mut work);
-        (0..W).for_each(|lane| open[lane] &= lengths[lane] > 0.0);
-        weights.combine([1.0; W], lengths, &work.step);
-        problem.progress.advance(0)?;
+        problem.progress.advance(width as u64)?;
     }
-    if let Some(held_out) = problem.held_out {
-        held_out.record(0, &solver.part, weights.lines.get(), &weights.bias)?;
-    }
-    problem.progress.advance(solver.part.width as u64)?;
-    let width = solver.part.width;
     let lines = weights.lines.get().iter().flat_map(|line| &line[..width]).copied().collect();
     let block = Block { first, bias: weights.bias[..width].to_vec(), weights: lines };
     Ok(Finished { block, propensities: None, unconverged: open.iter().filter(|open| **open).count() })
@@ -237,7 +213,7 @@ fn search_line<const W: usize>(
             (0..W).for_each(|lane| line[lane] += (lengths[lane] - taken[lane]) * step[lane]);
         }
         taken = lengths;
-        solver.refresh(terms);
+        solver.objective.refresh(terms);
         let mut settled = true;
         for lane in 0..W {
             let length = f64::from(lengths[lane]);

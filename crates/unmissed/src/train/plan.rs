@@ -33,6 +33,8 @@ pub(super) struct SearchPlan {
     /// The settings; `None`: the one that training has anyway, of which only the number of epochs is searched.
     pub(super) settings: Option<Vec<Setting>>,
     pub(super) criterion: Option<Criterion>,
+    /// Whether the grid goes on where the best is at its end: not where the request names the decays.
+    pub(super) extends: bool,
     /// The share of rows that are held out; `None`: a validation set decides.
     pub(super) holdout: Option<f64>,
 }
@@ -71,6 +73,7 @@ impl Plan {
                 .hint("row-dependent propensities are for evaluation"));
         }
         check_goes_with(loss, solver, decay, request.joint)?;
+        check_evidence(request, loss)?;
         let search = search(request, solver)?;
         let normalize = match request.normalize {
             NormalizeChoice::Auto => None,
@@ -87,7 +90,7 @@ fn loss_name(request: &TrainRequest) -> String {
         (LossChoice::Named(name), _) => return name.clone(),
         (LossChoice::Auto, Some(JointLearning::Plugin)) => PLUGIN,
         (LossChoice::Auto, Some(JointLearning::Alternating { .. })) => ALTERNATING,
-        (LossChoice::Auto, None) if request.propensity.is_some() => "unbiased-logistic",
+        (LossChoice::Auto, None) if request.propensity.is_some() => PLUGIN,
         (LossChoice::Auto, None) => "logistic",
     };
     usual.to_owned()
@@ -153,6 +156,19 @@ pub(super) fn check_decay(decay: f64) -> Result<()> {
     Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)))
 }
 
+/// Evidence says what is missing: it takes no propensities beside it, and a controlled set a model without a correction.
+fn check_evidence(request: &TrainRequest, loss: &dyn Loss) -> Result<()> {
+    let of = |what: &str| Error::value(format!("{what} and other corrections do not go together"));
+    let corrected = request.propensity.is_some() || request.joint.is_some();
+    match (&request.controlled, &request.later) {
+        (Some(_), Some(_)) => Err(of("a controlled set").found("later labels").hint("take one of them")),
+        (Some(_), None) if corrected => Err(of("a controlled set").found("propensities or joint learning")),
+        (Some(_), None) if loss.nature().corrects => Err(of("a controlled set").found(format!("the loss '{}'", loss.name()))),
+        (None, Some(_)) if corrected => Err(of("later labels").found("propensities or joint learning")),
+        _ => Ok(()),
+    }
+}
+
 fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: Option<JointLearning>) -> Result<()> {
     if matches!(joint, Some(JointLearning::Alternating { .. })) && loss.name() != ALTERNATING {
         return Err(Error::value("alternating learning trains by one loss only")
@@ -204,14 +220,9 @@ fn search(request: &TrainRequest, solver: Solver) -> Result<Option<SearchPlan>> 
             false => Ok(None),
         };
     }
-    if request.criterion == Some(Criterion::Loss) && request.validation.is_some() {
-        return Err(Error::value("the loss cannot decide on a set that is not part of the training data")
-            .expected("a metric, as in precision@1")
-            .found("loss"));
-    }
     let settings = request.tune.then(|| settings(request, solver)).transpose()?;
     let holdout = request.validation.is_none().then_some(request.holdout);
-    Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), holdout }))
+    Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), extends: request.decay.is_empty(), holdout }))
 }
 
 /// The settings of the grid, with the values of the request where it has some.
@@ -248,7 +259,7 @@ mod tests {
     fn without_propensities_and_evidence_training_is_plain() {
         let loss = |change: fn(&mut TrainRequest)| plan(change).unwrap().loss.name();
         assert_eq!(loss(|_| ()), "logistic");
-        assert_eq!(loss(|request| request.propensity = Some(TrainPropensity::Given)), "unbiased-logistic");
+        assert_eq!(loss(|request| request.propensity = Some(TrainPropensity::Given)), "plugin-logistic");
         assert_eq!(loss(|request| request.joint = "plugin".parse().ok()), "plugin-logistic");
         assert_eq!(loss(|request| request.joint = "alternating".parse().ok()), "unbiased-logistic");
         let named = |request: &mut TrainRequest| {

@@ -72,7 +72,7 @@ fn grids_are_tried_whole_and_metrics_decide_when_asked() {
 
     let controlled = data.part("controlled").unwrap();
     let on = |rate: &str, criterion: Option<Criterion>| {
-        let validation = Some(Validation { file: None, rate: Some(rate.parse().unwrap()) });
+        let validation = Some(Validation { rate: Some(rate.parse().unwrap()), ..Validation::default() });
         let request = TrainRequest { validation, criterion, ..request.clone() };
         Trainer::new(request).propensities(&p).validation(controlled).tune(train)
     };

@@ -102,7 +102,7 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         grid: tuning.grid.clone(),
         criterion: tuning.criterion.as_deref().map(str::parse).transpose()?,
         holdout: tuning.holdout,
-        validation: tuning.validation.as_ref().map(|file| Validation { file: Some(file.clone()), rate: None }),
+        validation: tuning.validation.as_ref().map(|file| Validation { file: Some(file.clone()), ..Validation::default() }),
         normalize: args.scaling.normalize,
         memory: args.memory.as_deref().map(size).transpose()?,
         seed: args.seed.seed,

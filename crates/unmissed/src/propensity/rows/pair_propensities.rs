@@ -9,11 +9,14 @@ use super::newton::{Parameters, propensity};
 use super::{Covariate, CovariateLevel, GivenCovariate, RowModel};
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result};
+use crate::propensity::{Origin, Propensities};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// See the module's page.
 #[derive(Clone, Debug)]
 pub struct PairPropensities {
+    origin: Origin,
     by_label: Vec<f64>,
     by_row: Vec<f64>,
     /// What is added for a pair that was observed: the pair itself is not among the other labels of the row.
@@ -35,6 +38,13 @@ impl PairPropensities {
         propensity(self.by_label[label as usize] + self.by_row[row] + own + observed)
     }
 
+    /// The same under the name of where they came from.
+    #[must_use]
+    pub fn with_origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.by_row.len()
@@ -45,9 +55,12 @@ impl PairPropensities {
         self.by_label.len()
     }
 
-    /// The mean over rows of a label's propensities, as if none of its pairs were observed.
-    pub fn mean(&self, label: u32) -> f64 {
-        (0..self.rows()).map(|row| self.get(row, label, false)).sum::<f64>() / self.rows().max(1) as f64
+    /// The mean over rows of each label's propensities, as if none of its pairs were observed.
+    pub fn means(&self) -> Result<Propensities> {
+        let rows = self.rows().max(1) as f64;
+        let mean = |label: usize| (0..self.rows()).map(|row| self.get(row, label as u32, false)).sum::<f64>() / rows;
+        let values: Vec<f64> = (0..self.labels()).into_par_iter().map(mean).collect();
+        Ok(Propensities::new(self.origin.clone(), values)?.with_note("the mean over training rows of row-dependent propensities"))
     }
 
     /// The propensities of the unobserved pairs of a row with neighbouring labels, those from `first` on.
@@ -148,7 +161,8 @@ impl RowModel {
             }
         }
         let complete = vec![false; observed.rows()];
-        Ok(PairPropensities { by_label, by_row, observed: of_observed, pairs, complete })
+        let origin = Origin::Given("row-dependent".to_owned());
+        Ok(PairPropensities { origin, by_label, by_row, observed: of_observed, pairs, complete })
     }
 
     fn check_pairs(&self, observed: &Labels<'_>, scores: Option<&Csr<'_, f32>>, given: &[GivenCovariate<'_>]) -> Result<()> {

@@ -1,9 +1,9 @@
 //! Is the stack better than the uncorrected model? Cross-validated log loss on the controlled pairs, over rows.
 
-use super::StackLine;
 use super::pairs::Pairs;
 use super::regression::Regression;
 use crate::error::Result;
+use crate::predict::file::StackLine;
 use crate::rng::{Purpose, below, stream};
 use rayon::prelude::*;
 
