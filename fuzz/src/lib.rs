@@ -1,5 +1,7 @@
 //! What every target does: read arbitrary bytes as a file of some kind. Anything but a panic is fine.
 
+pub mod requests;
+
 use std::path::{Path, PathBuf};
 use unmissed::data::formats::{ReadOptions, read_source};
 use unmissed::data::{LabelStats, Rate, Source};

@@ -10,8 +10,7 @@
 //! Schultheis, Wydmuch, Babbar and Dembczynski: *On Missing Labels, Long-tails and Propensities in Extreme Multi-label
 //! Classification*, KDD 2022.
 
-mod ask;
-mod biased;
+mod biased_data;
 mod context;
 pub mod controlled;
 pub mod counterexample;
@@ -20,11 +19,12 @@ pub mod hierarchy;
 pub mod imbalance;
 pub mod implausible;
 pub mod joint;
-mod linear;
+mod linear_models;
+mod measures;
 pub mod mismatch;
 mod outcome;
 pub mod page;
-mod paper;
+mod paper_numbers;
 pub mod scaling;
 pub mod statistics;
 pub mod tails;

@@ -1,7 +1,7 @@
 //! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
 
-use super::biased::true_propensities;
-use super::linear::{DEPTH, Method, marked};
+use super::biased_data::true_propensities;
+use super::linear_models::{DEPTH, Method, marked};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::generators::generate;

@@ -18,13 +18,13 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, replace, sigmoids, softplus_and_sigmoids};
+use super::vector::{collect, replace, sigmoids, softplus_and_sigmoids, sum};
 use super::{Loss, Nature, Point};
 use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct Logistic;
+pub struct Logistic;
 
 impl crate::sealed::Sealed for Logistic {}
 
@@ -47,6 +47,9 @@ impl Loss for Logistic {
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         gradients(logits, p);
     }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        self::values(logits, p, values);
+    }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         terms(logits, p, gradients, curvatures, values);
     }
@@ -63,6 +66,11 @@ pub(super) fn at(z: f64, y: f64) -> Point {
 /// Sweep over unobserved pairs: see [`Loss::gradients`].
 pub(super) fn gradients(logits: &mut [f32], p: &[f32]) {
     replace(logits, p, |z, _| sigmoids(z).0);
+}
+
+/// Sweep over unobserved pairs: see [`Loss::values`].
+pub(super) fn values(logits: &[f32], p: &[f32], values: &mut [f64]) {
+    sum(logits, p, values, |z, _| softplus_and_sigmoids(z).0);
 }
 
 /// Sweep over unobserved pairs: see [`Loss::terms`].

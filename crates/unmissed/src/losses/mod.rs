@@ -1,21 +1,21 @@
-//! Losses: what training makes small, by label, on the logit `z` of a row, given whether the label was observed on it and its
+//! Losses: what training minimises, by label, on the logit `z` of a row, given whether the label was observed on it and its
 //! propensity `p`.
 //!
 //! A loss is an entry of [`LOSSES`], one file each. [`Loss::at`] is the definition, in double precision: value, gradient and
 //! curvature in `z`. Nearly all (row, label) pairs are unobserved, so a loss also has sweeps over many logits of unobserved
-//! pairs in single precision, which the compiler turns into vector code ([`Loss::gradients`], [`Loss::terms`]); tests hold the
+//! pairs in single precision, which the compiler turns into vector code ([`Loss::gradients`], [`Loss::values`], [`Loss::terms`]); tests hold the
 //! two together. A weight for each label (re-balancing) multiplies any of them, in the trainer.
 //!
 //! Adding a loss is one new file and one line in the list.
 
-mod bounded_logistic;
-mod bounded_squared_hinge;
-mod logistic;
-mod nonnegative_logistic;
-mod plugin_logistic;
-mod squared_hinge;
-mod unbiased_logistic;
-mod unbiased_squared_hinge;
+pub mod bounded_logistic;
+pub mod bounded_squared_hinge;
+pub mod logistic;
+pub mod nonnegative_logistic;
+pub mod plugin_logistic;
+pub mod squared_hinge;
+pub mod unbiased_logistic;
+pub mod unbiased_squared_hinge;
 mod vector;
 
 pub(crate) use plugin_logistic::joint_gradients;
@@ -76,7 +76,7 @@ pub struct Nature {
     pub newton: bool,
 }
 
-/// Something to make small. See the module's page. Only this crate implements it.
+/// Something to minimise. See the module's page. Only this crate implements it.
 pub trait Loss: Named + Sealed + Sync {
     /// What it is like.
     fn nature(&self) -> Nature;
@@ -95,9 +95,10 @@ pub trait Loss: Named + Sealed + Sync {
     /// Replaces logits of unobserved pairs by gradients. `logits` has those of a block's labels, one row after the other; `p` has a
     /// number for each label of the block, or for each pair.
     fn gradients(&self, logits: &mut [f32], p: &[f32]);
-    /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels, of which there are as many
-    /// as the block has. Curvatures are for the steps of Newton's method: second derivatives where the loss is convex, and else what
-    /// its page says, never below them.
+    /// Adds the values at logits of unobserved pairs to those of their labels, of which there are as many as the block has.
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]);
+    /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels. Curvatures are for the steps
+    /// of Newton's method: second derivatives where the loss is convex, and else what its page says, never below them.
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]);
 }
 

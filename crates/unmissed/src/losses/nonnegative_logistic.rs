@@ -59,6 +59,9 @@ impl Loss for NonnegativeLogistic {
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         logistic::gradients(logits, p);
     }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        logistic::values(logits, p, values);
+    }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         logistic::terms(logits, p, gradients, curvatures, values);
     }

@@ -24,13 +24,13 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, minus_ln, replace, sigmoids};
+use super::vector::{collect, minus_ln, replace, sigmoids, sum};
 use super::{Loss, Nature, Point, logistic};
 use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct PluginLogistic;
+pub struct PluginLogistic;
 
 impl crate::sealed::Sealed for PluginLogistic {}
 
@@ -64,6 +64,9 @@ impl Loss for PluginLogistic {
             p * s * t / (t + (1.0 - p) * s)
         });
     }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        sum(logits, p, values, value);
+    }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         collect(logits, p, gradients, curvatures, values, |z, p| {
             let (s, t) = sigmoids(z);
@@ -74,17 +77,24 @@ impl Loss for PluginLogistic {
     }
 }
 
+/// The value at a logit of an unobserved pair: `-ln(1 - p s) = -ln(t + (1 - p) s)`.
+#[inline(always)]
+fn value(z: f32, p: f32) -> f32 {
+    let (s, t) = sigmoids(z);
+    minus_ln(t + (1.0 - p) * s, p * s)
+}
+
 /// Replaces logits of unobserved pairs by gradients, as [`Loss::gradients`] does, and adds to `sums`, by label, the derivatives in
 /// the parameter p' of `p = s(p')`: `p (1 - p) s / (1 - p s)`. That of an observed pair is `-(1 - p)`.
-#[allow(clippy::needless_range_loop, reason = "lanes of several lines at once")]
+#[allow(clippy::needless_range_loop, reason = "columns of several lines at once")]
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(crate) fn joint_gradients<const W: usize>(logits: &mut [[f32; W]], p: &[f32; W], sums: &mut [f32; W]) {
     for line in logits {
-        for lane in 0..W {
-            let ((s, t), p) = (sigmoids(line[lane]), p[lane]);
+        for column in 0..W {
+            let ((s, t), p) = (sigmoids(line[column]), p[column]);
             let slope = p * s / (t + (1.0 - p) * s);
-            line[lane] = slope * t;
-            sums[lane] += slope * (1.0 - p);
+            line[column] = slope * t;
+            sums[column] += slope * (1.0 - p);
         }
     }
 }

@@ -35,7 +35,7 @@ impl Model {
     /// assert_eq!(top.row(0), (&[0, 1][..], &[1.0, -1.0][..]));
     /// // Label 2 is observed one time in ten: sigmoid(-2) / 0.1 = 1.19, more than sigmoid(1) = 0.73.
     /// let p = Propensities::new("known", vec![1.0, 1.0, 0.1])?;
-    /// let top = model.predict(&rows, &PredictOptions { k: 2, propensity: Some(&p), ..Default::default() })?;
+    /// let top = model.predict(&rows, &PredictOptions { k: 2, propensities: Some(&p), ..Default::default() })?;
     /// assert_eq!(top.row_ids(0), [2, 0]);
     /// # Ok::<(), unmissed::Error>(())
     /// ```
@@ -99,19 +99,19 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
     for (line, best) in logits.iter().zip(best) {
         let values = match ranking.by_logit() {
             true => line.0,
-            false => std::array::from_fn(|lane| match lane < labels.len() {
-                true => ranking.value(line.0[lane], labels.start + lane),
+            false => std::array::from_fn(|column| match column < labels.len() {
+                true => ranking.value(line.0[column], labels.start + column),
                 false => 0.0,
             }),
         };
-        // One bit a label, found without branches; then only the few that pass are looked at.
-        let passing = (0..WIDTH).fold(0u32, |bits, lane| bits | u32::from(values[lane] >= best.bar) << lane);
+        // One bit per label, found without branches; then only the few that pass are looked at.
+        let passing = (0..WIDTH).fold(0u32, |bits, column| bits | u32::from(values[column] >= best.bar) << column);
         let mut passing = u64::from(passing) & ((1 << labels.len()) - 1);
         while passing != 0 {
-            let lane = passing.trailing_zeros() as usize;
-            let label = labels.start + lane;
-            if ranking.admits(line.0[lane], label) {
-                best.offer(Key::new(values[lane], label as u32), ranking.k);
+            let column = passing.trailing_zeros() as usize;
+            let label = labels.start + column;
+            if ranking.admits(line.0[column], label) {
+                best.offer(Key::new(values[column], label as u32), ranking.k);
             }
             passing &= passing - 1;
         }

@@ -87,24 +87,24 @@ fn gradients<const W: usize>(problem: &Problem<'_>, part: &Part<'_, W>, batch: &
     // The few observed pairs are set apart before the sweep takes all for unobserved.
     let observed: Vec<(usize, usize, f32)> = part
         .positives(batch)
-        .map(|(place, lane)| {
-            let gradient = match part.irrelevant(lane, logits[place][lane]).filter(|_| below[lane]) {
+        .map(|(place, column)| {
+            let gradient = match part.irrelevant(column, logits[place][column]).filter(|_| below[column]) {
                 Some(irrelevant) => -irrelevant.gradient,
-                None => part.observed(lane, logits[place][lane]).gradient,
+                None => part.observed(column, logits[place][column]).gradient,
             };
-            (place, lane, gradient as f32)
+            (place, column, gradient as f32)
         })
         .collect();
     problem.loss.gradients(logits.as_flattened_mut(), &part.propensities);
     if below.contains(&true) {
         // Back up, along the part that has fallen too far.
-        logits.iter_mut().for_each(|line| (0..W).filter(|lane| below[*lane]).for_each(|lane| line[lane] = -line[lane]));
+        logits.iter_mut().for_each(|line| (0..W).filter(|column| below[*column]).for_each(|column| line[column] = -line[column]));
     }
-    for (place, lane, gradient) in observed {
-        logits[place][lane] = gradient;
+    for (place, column, gradient) in observed {
+        logits[place][column] = gradient;
     }
     let share = part.share(batch);
     for line in logits {
-        (0..W).for_each(|lane| line[lane] *= share[lane]);
+        (0..W).for_each(|column| line[column] *= share[column]);
     }
 }

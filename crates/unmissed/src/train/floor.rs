@@ -10,7 +10,7 @@ use super::problem::Part;
 use crate::losses::Loss;
 use crate::sigmoid::sigmoid;
 
-/// What the floor makes of the parts of irrelevant pairs, by lane.
+/// What the floor makes of the parts of irrelevant pairs, by column.
 pub(super) struct Floor<const W: usize> {
     /// The smooth `max(0, B)`.
     pub(super) values: [f64; W],
@@ -30,8 +30,8 @@ impl<const W: usize> Floor<W> {
         let widths = part.bias.map(|bias| WIDTH * sigmoid(f64::from(bias)));
         let softplus = |z: f64| z.max(0.0) + (-z.abs()).exp().ln_1p();
         Floor {
-            values: std::array::from_fn(|lane| widths[lane] * softplus(means[lane] / widths[lane])),
-            kept: std::array::from_fn(|lane| sigmoid(means[lane] / widths[lane])),
+            values: std::array::from_fn(|column| widths[column] * softplus(means[column] / widths[column])),
+            kept: std::array::from_fn(|column| sigmoid(means[column] / widths[column])),
             widths,
             weights: part.weights.map(f64::from),
         }
@@ -40,25 +40,24 @@ impl<const W: usize> Floor<W> {
     /// The factor of `D D^T` in the second derivative, D the gradient `k B'` of the part as far as it counts, times the weight of
     /// the label.
     pub(super) fn bend(&self) -> [f64; W] {
-        std::array::from_fn(|lane| {
-            let (kept, weight) = (self.kept[lane], self.weights[lane]);
-            if kept > 1e-9 && weight > 0.0 { (1.0 - kept) / (kept * self.widths[lane] * weight) } else { 0.0 }
+        std::array::from_fn(|column| {
+            let (kept, weight) = (self.kept[column], self.weights[column]);
+            if kept > 1e-9 && weight > 0.0 { (1.0 - kept) / (kept * self.widths[column] * weight) } else { 0.0 }
         })
     }
 }
 
-/// The lanes on which the part of irrelevant pairs is negative over the rows of a batch; none for losses without a floor.
+/// The columns on which the part of irrelevant pairs is negative over the rows of a batch; none for losses without a floor.
 pub(super) fn below<const W: usize>(loss: &dyn Loss, part: &Part<'_, W>, batch: &Batch, logits: &[Line<W>]) -> [bool; W] {
     if loss.irrelevant(0.0, false, 1.0).is_none() {
         return [false; W];
     }
     let mut sums = [0.0; W];
-    let (mut gradients, mut curvatures) = (vec![0.0; logits.len() * W], vec![0.0; logits.len() * W]);
-    loss.terms(logits.as_flattened(), &part.propensities, &mut gradients, &mut curvatures, &mut sums);
-    for (place, lane) in part.positives(batch) {
-        let logit = logits[place][lane];
-        let irrelevant = part.irrelevant(lane, logit).map_or(0.0, |part| part.value);
-        sums[lane] += irrelevant - loss.at(f64::from(logit), false, part.exact_propensities()[lane]).value;
+    loss.values(logits.as_flattened(), &part.propensities, &mut sums);
+    for (place, column) in part.positives(batch) {
+        let logit = logits[place][column];
+        let irrelevant = part.irrelevant(column, logit).map_or(0.0, |part| part.value);
+        sums[column] += irrelevant - loss.at(f64::from(logit), false, part.exact_propensities()[column]).value;
     }
     sums.map(|sum| sum < 0.0)
 }

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 struct Round {
     /// The sum of losses of each block of labels, by its first label.
     losses: Vec<(u32, f64)>,
-    /// `depth` pairs of (logit, label) a row, the best first.
+    /// `depth` pairs of (logit, label) per row, the best first.
     tops: Vec<(f32, u32)>,
 }
 
@@ -77,11 +77,9 @@ impl<'a> HeldOut<'a> {
     ) -> Result<()> {
         let mut logits = Lines::<W>::zeros(self.batches.rows());
         let mut rest = logits.get_mut();
-        let (mut gradients, mut curvatures) =
-            (Lines::<W>::zeros(self.batches.largest()), Lines::<W>::zeros(self.batches.largest()));
         let exact = match &self.chances {
             Chances::AsTrained => part.exact_propensities(),
-            Chances::PerLabel(p) => std::array::from_fn(|lane| p.get(part.first as usize + lane).copied().unwrap_or(1.0)),
+            Chances::PerLabel(p) => std::array::from_fn(|column| p.get(part.first as usize + column).copied().unwrap_or(1.0)),
             Chances::PerPair(_) => [1.0; W],
         };
         let by_label = exact.map(|p| p as f32);
@@ -98,37 +96,31 @@ impl<'a> HeldOut<'a> {
             (lines, rest) = rest.split_at_mut(batch.rows());
             lines.fill(*bias);
             add_products(batch, weights, lines);
-            let numbers = batch.rows() * W;
             let p = by_pair
                 .as_ref()
                 .map_or(&by_label[..], |(_, by_pair)| by_pair.get()[start..start + batch.rows()].as_flattened());
-            self.loss.terms(
-                lines.as_flattened(),
-                p,
-                &mut gradients.get_mut().as_flattened_mut()[..numbers],
-                &mut curvatures.get_mut().as_flattened_mut()[..numbers],
-                &mut sums,
-            );
-            for (place, lane) in part.positives(batch) {
-                let logit = f64::from(lines[place][lane]);
+            self.loss.values(lines.as_flattened(), p, &mut sums);
+            for (place, column) in part.positives(batch) {
+                let logit = f64::from(lines[place][column]);
                 let [observed, unobserved] = match &by_pair {
                     Some((pairs, by_pair)) => {
-                        [pairs.observed(start + place, part.first, lane), by_pair.get()[start + place][lane].into()]
+                        [pairs.observed(start + place, part.first, column), by_pair.get()[start + place][column].into()]
                     }
-                    None => [exact[lane]; 2],
+                    None => [exact[column]; 2],
                 };
                 let irrelevant = self.loss.irrelevant(logit, true, observed).map(|part| part.value);
                 let value = self.loss.at(logit, true, observed).value;
-                more[lane] += value - irrelevant.unwrap_or(value);
-                sums[lane] += irrelevant.unwrap_or(value) - self.loss.at(logit, false, unobserved).value;
+                more[column] += value - irrelevant.unwrap_or(value);
+                sums[column] += irrelevant.unwrap_or(value) - self.loss.at(logit, false, unobserved).value;
             }
             start += batch.rows();
         }
         let has_floor = self.loss.irrelevant(0.0, false, 1.0).is_some();
-        let of_lane = |lane: usize| more[lane] + if has_floor { sums[lane].max(0.0) } else { sums[lane] };
-        let sum = (0..part.width).map(|lane| f64::from(weights[lane]) * of_lane(lane)).sum::<f64>();
+        let of_column = |column: usize| more[column] + if has_floor { sums[column].max(0.0) } else { sums[column] };
+        let sum = (0..part.width).map(|column| f64::from(weights[column]) * of_column(column)).sum::<f64>();
         if !sum.is_finite() {
-            return Err(Error::value("training ran away: the loss is not finite").hint("use a smaller rate, more decay or --clip"));
+            return Err(Error::value("training diverged: the loss is not finite")
+                .hint("use a smaller learning rate, a larger decay, or clip inverse propensities"));
         }
         let mut round = self.round(round);
         round.losses.push((part.first, sum));
@@ -158,8 +150,8 @@ impl<'a> HeldOut<'a> {
 /// Puts those of a row's new logits that belong there among its best; ties go to the smaller label.
 fn keep_best(logits: &[f32], first: u32, tops: &mut [(f32, u32)]) {
     let Some(&(mut worst)) = tops.last() else { return };
-    for (lane, &logit) in logits.iter().enumerate() {
-        let label = first + lane as u32;
+    for (column, &logit) in logits.iter().enumerate() {
+        let label = first + column as u32;
         let better = |than: (f32, u32)| logit > than.0 || (logit == than.0 && label < than.1);
         if logit < worst.0 || !better(worst) {
             continue;

@@ -39,7 +39,7 @@ impl<'a, const W: usize> Objective<'a, W> {
         Objective { problem, part, by_pair }
     }
 
-    /// What a row counts for, by lane.
+    /// What a row counts for, by column.
     fn shares(&self) -> Line<W> {
         self.part.weights.map(|weight| weight / self.problem.batches.rows().max(1) as f32)
     }
@@ -59,16 +59,16 @@ impl<'a, const W: usize> Objective<'a, W> {
             return self.refresh_above_floor(terms);
         }
         let Terms { logits, gradients, curvatures, values, .. } = terms;
-        self.positives(logits, |place, lane, logit, [observed, unobserved]| {
+        self.positives(logits, |place, column, logit, [observed, unobserved]| {
             let point = self.problem.loss.at(logit, true, observed);
-            values[lane] += point.value - self.problem.loss.at(logit, false, unobserved).value;
-            gradients.get_mut()[place][lane] = point.gradient as f32;
-            curvatures.get_mut()[place][lane] = point.curvature as f32;
+            values[column] += point.value - self.problem.loss.at(logit, false, unobserved).value;
+            gradients.get_mut()[place][column] = point.gradient as f32;
+            curvatures.get_mut()[place][column] = point.curvature as f32;
         });
         let shares = self.shares();
         scale(gradients, shares);
         scale(curvatures, shares);
-        (0..W).for_each(|lane| values[lane] *= f64::from(shares[lane]));
+        (0..W).for_each(|column| values[column] *= f64::from(shares[column]));
     }
 
     /// The same for losses whose part of irrelevant pairs is kept from falling below 0.
@@ -77,24 +77,24 @@ impl<'a, const W: usize> Objective<'a, W> {
         let Terms { logits, gradients, curvatures, values: irrelevant, .. } = &mut *terms;
         let mut relevant = [0.0; W];
         let part_of = |logit: f64, p: f64| loss.irrelevant(logit, true, p).unwrap_or(Point { value: 0.0, gradient: 0.0, curvature: 0.0 });
-        self.positives(logits, |_, lane, logit, [observed, unobserved]| {
+        self.positives(logits, |_, column, logit, [observed, unobserved]| {
             let part = part_of(logit, observed);
-            relevant[lane] += loss.at(logit, true, observed).value - part.value;
-            irrelevant[lane] += part.value - loss.at(logit, false, unobserved).value;
+            relevant[column] += loss.at(logit, true, observed).value - part.value;
+            irrelevant[column] += part.value - loss.at(logit, false, unobserved).value;
         });
         let rows = self.problem.batches.rows().max(1) as f64;
         let floor = Floor::new(irrelevant.map(|sum| sum / rows), &self.part);
         let shares = self.shares();
-        let kept: Line<W> = std::array::from_fn(|lane| shares[lane] * floor.kept[lane] as f32);
+        let kept: Line<W> = std::array::from_fn(|column| shares[column] * floor.kept[column] as f32);
         scale(gradients, kept);
         scale(curvatures, kept);
-        self.positives(logits, |place, lane, logit, [observed, _]| {
+        self.positives(logits, |place, column, logit, [observed, _]| {
             let (whole, part) = (loss.at(logit, true, observed), part_of(logit, observed));
-            let point = whole.plus(part.times(floor.kept[lane] - 1.0)).times(shares[lane].into());
-            gradients.get_mut()[place][lane] = point.gradient as f32;
-            curvatures.get_mut()[place][lane] = point.curvature as f32;
+            let point = whole.plus(part.times(floor.kept[column] - 1.0)).times(shares[column].into());
+            gradients.get_mut()[place][column] = point.gradient as f32;
+            curvatures.get_mut()[place][column] = point.curvature as f32;
         });
-        let values = |lane: usize| f64::from(self.part.weights[lane]) * (relevant[lane] / rows + floor.values[lane]);
+        let values = |column: usize| f64::from(self.part.weights[column]) * (relevant[column] / rows + floor.values[column]);
         terms.values = std::array::from_fn(values);
         terms.floor = Some(floor);
     }
@@ -103,25 +103,25 @@ impl<'a, const W: usize> Objective<'a, W> {
     pub(super) fn irrelevant_gradients(&self, terms: &Terms<W>, floor: &Floor<W>, out: &mut Lines<W>) {
         out.get_mut().copy_from_slice(terms.gradients.get());
         let shares = self.shares();
-        self.positives(&terms.logits, |place, lane, logit, [observed, _]| {
+        self.positives(&terms.logits, |place, column, logit, [observed, _]| {
             let part = self.problem.loss.irrelevant(logit, true, observed).map_or(0.0, |part| part.gradient);
-            out.get_mut()[place][lane] = (part * floor.kept[lane]) as f32 * shares[lane];
+            out.get_mut()[place][column] = (part * floor.kept[column]) as f32 * shares[column];
         });
     }
 
-    /// Shows each observed pair: the place of its row, its lane, its logit, and its propensity, as it is and as the sweep over
+    /// Shows each observed pair: the place of its row, its column, its logit, and its propensity, as it is and as the sweep over
     /// unobserved pairs took it.
     fn positives(&self, logits: &Lines<W>, mut show: impl FnMut(usize, usize, f64, [f64; 2])) {
         let exact = self.part.exact_propensities();
         let mut start = 0;
         for batch in self.problem.batches.iter() {
-            for (place, lane) in self.part.positives(batch) {
+            for (place, column) in self.part.positives(batch) {
                 let place = start + place;
                 let p = match (&self.by_pair, &self.problem.pairs) {
-                    (Some(lines), Some(pairs)) => [pairs.observed(place, self.part.first, lane), lines.get()[place][lane].into()],
-                    _ => [exact[lane]; 2],
+                    (Some(lines), Some(pairs)) => [pairs.observed(place, self.part.first, column), lines.get()[place][column].into()],
+                    _ => [exact[column]; 2],
                 };
-                show(place, lane, logits.get()[place][lane].into(), p);
+                show(place, column, logits.get()[place][column].into(), p);
             }
             start += batch.rows();
         }
@@ -130,6 +130,6 @@ impl<'a, const W: usize> Objective<'a, W> {
 
 fn scale<const W: usize>(lines: &mut Lines<W>, factors: Line<W>) {
     for line in lines.get_mut() {
-        (0..W).for_each(|lane| line[lane] *= factors[lane]);
+        (0..W).for_each(|column| line[column] *= factors[column]);
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Problem<'a> {
     pub(super) batches: &'a Batches,
     /// Rows that are scored after each round of training, not trained on.
     pub(super) held_out: Option<&'a HeldOut<'a>>,
-    /// What is made small.
+    /// What is minimised.
     pub(super) loss: &'static dyn Loss,
     /// Propensities, clipped as asked.
     pub(super) propensities: &'a [f64],
@@ -26,7 +26,7 @@ pub(super) struct Problem<'a> {
     pub(super) bias: &'a [f32],
     /// The seed of whatever is random.
     pub(super) seed: u64,
-    /// Who watches.
+    /// Where progress is shown.
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -53,13 +53,13 @@ impl Pairs<'_> {
         for (line, row) in lines.get_mut().iter_mut().zip(self.rows) {
             match self.source {
                 PairSource::Model(propensities) => {
-                    // Lanes beyond the labels are trained on nothing, but still need a propensity.
+                    // Columns beyond the labels are trained on nothing, but still need a propensity.
                     line.fill(1.0);
                     propensities.fill(*row, part.first, &mut line[..part.width]);
                 }
                 PairSource::Shown(shown) => {
-                    let lanes = shown.row_ids(*row).iter().filter_map(|label| label.checked_sub(part.first));
-                    lanes.filter(|lane| (*lane as usize) < part.width).for_each(|lane| line[lane as usize] = 1.0);
+                    let columns = shown.row_ids(*row).iter().filter_map(|label| label.checked_sub(part.first));
+                    columns.filter(|column| (*column as usize) < part.width).for_each(|column| line[column as usize] = 1.0);
                 }
             }
         }
@@ -67,9 +67,9 @@ impl Pairs<'_> {
     }
 
     /// The propensity of an observed pair.
-    pub(super) fn observed(&self, place: usize, first: u32, lane: usize) -> f64 {
+    pub(super) fn observed(&self, place: usize, first: u32, column: usize) -> f64 {
         match self.source {
-            PairSource::Model(propensities) => propensities.get(self.rows[place], first + lane as u32, true),
+            PairSource::Model(propensities) => propensities.get(self.rows[place], first + column as u32, true),
             PairSource::Shown(_) => 1.0,
         }
     }
@@ -79,9 +79,9 @@ impl Pairs<'_> {
 pub(super) struct Part<'a, const W: usize> {
     /// The first label.
     pub(super) first: u32,
-    /// Number of labels; lanes beyond are trained on nothing and dropped.
+    /// Number of labels; columns beyond are trained on nothing and dropped.
     pub(super) width: usize,
-    /// Propensities of the lanes, as the sweeps want them.
+    /// Propensities of the columns, as the sweeps want them.
     pub(super) propensities: Line<W>,
     /// Factors of the loss.
     pub(super) weights: Line<W>,
@@ -109,11 +109,11 @@ impl<'a> Problem<'a> {
             exact: [1.0; W],
             loss: self.loss,
         };
-        for (lane, label) in labels.enumerate() {
-            part.exact[lane] = self.propensities[label];
-            part.propensities[lane] = self.propensities[label] as f32;
-            part.weights[lane] = self.weights.map_or(1.0, |weights| weights[label] as f32);
-            part.bias[lane] = self.bias[label];
+        for (column, label) in labels.enumerate() {
+            part.exact[column] = self.propensities[label];
+            part.propensities[column] = self.propensities[label] as f32;
+            part.weights[column] = self.weights.map_or(1.0, |weights| weights[label] as f32);
+            part.bias[column] = self.bias[label];
         }
         part
     }
@@ -126,7 +126,7 @@ impl<const W: usize> Part<'_, W> {
         self.propensities = propensities.map(|p| p as f32);
     }
 
-    /// The propensities of the lanes.
+    /// The propensities of the columns.
     pub(super) fn exact_propensities(&self) -> [f64; W] {
         self.exact
     }
@@ -136,19 +136,19 @@ impl<const W: usize> Part<'_, W> {
         self.weights.map(|weight| weight / batch.rows() as f32)
     }
 
-    /// The observed pairs of a batch: (place of the row, lane).
+    /// The observed pairs of a batch: (place of the row, column).
     pub(super) fn positives(&self, batch: &Batch) -> impl Iterator<Item = (usize, usize)> {
         let first = self.first;
         batch.positives(first, self.width).iter().map(move |&(label, place)| (place as usize, (label - first) as usize))
     }
 
     /// The part of the loss of an observed pair that is kept from falling below 0 over rows.
-    pub(super) fn irrelevant(&self, lane: usize, logit: f32) -> Option<Point> {
-        self.loss.irrelevant(f64::from(logit), true, self.exact[lane])
+    pub(super) fn irrelevant(&self, column: usize, logit: f32) -> Option<Point> {
+        self.loss.irrelevant(f64::from(logit), true, self.exact[column])
     }
 
     /// The loss of an observed pair.
-    pub(super) fn observed(&self, lane: usize, logit: f32) -> Point {
-        self.loss.at(f64::from(logit), true, self.exact[lane])
+    pub(super) fn observed(&self, column: usize, logit: f32) -> Point {
+        self.loss.at(f64::from(logit), true, self.exact[column])
     }
 }

@@ -144,13 +144,13 @@ fn hits(block: &Block, rows: &Batches, by_label: &[Vec<usize>], taken: usize) ->
     }
     let logits = logits.get();
     let mut order: Vec<usize> = Vec::with_capacity(logits.len());
-    let one = |(lane, places): (usize, &Vec<usize>)| {
+    let one = |(column, places): (usize, &Vec<usize>)| {
         if places.is_empty() {
             return 0;
         }
         order.clear();
         order.extend(0..logits.len());
-        let before = |a: &usize, b: &usize| logits[*b][lane].total_cmp(&logits[*a][lane]).then(a.cmp(b));
+        let before = |a: &usize, b: &usize| logits[*b][column].total_cmp(&logits[*a][column]).then(a.cmp(b));
         let last = *order.select_nth_unstable_by(taken - 1, before).1;
         places.iter().filter(|place| before(place, &last).is_le()).count() as u64
     };

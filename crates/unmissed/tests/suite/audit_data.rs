@@ -6,6 +6,7 @@ use unmissed::audit::{Audit, CandidateKind};
 use unmissed::data::formats::{ReadOptions, read};
 use unmissed::data::{Csr, Dataset, Features, LabelStats, Rate};
 use unmissed::report::page;
+use unmissed::request::AuditRequest;
 
 fn dataset(path: &Path, format: Option<&str>, positive: Option<f32>) -> Dataset<'static> {
     let options = ReadOptions { format: format.map(|name| name.parse().unwrap()), positive, ..ReadOptions::default() };
@@ -65,11 +66,11 @@ fn two_releases_of_an_ontology_contradict_jpv() {
     let (by_features, popular) = (by_features(&train, &test), popular(&train, test.rows()));
     let result = Audit::new(&test, &[("by features", &by_features), ("popular", &popular)])
         .unwrap()
-        .name("hpo-timelapse")
+        .request(AuditRequest { name: "hpo-timelapse".into(), bootstrap: 0, ..AuditRequest::default() })
         .train(&train)
         .later(&later)
         .truth(&truth)
-        .bootstrap(0)
+        .unwrap()
         .run()
         .unwrap();
     let finding = result.findings.iter().find(|f| f.code == "U008" && f.message.starts_with("jpv:a=0.55,b=1.5")).unwrap();
@@ -104,9 +105,9 @@ fn a_small_survey_needs_more_rows() {
     let rates: Rate = "16/300".parse().unwrap();
     let result = Audit::new(&test, &[("popular", &popular)])
         .unwrap()
-        .name("coat")
+        .request(AuditRequest { name: "coat".into(), rate: Some(rates), ..AuditRequest::default() })
         .train(&train)
-        .controlled(&controlled, rates)
+        .controlled(&controlled)
         .run()
         .unwrap();
     let shrunken = result.propensities.iter().find(|p| p.kind == CandidateKind::Estimated).unwrap();

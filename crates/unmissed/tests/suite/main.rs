@@ -34,3 +34,14 @@ mod stats_shared;
 mod training;
 mod training_study;
 mod tuning;
+
+/// A file that is not declared above would not be compiled, and nobody would miss its tests.
+#[test]
+fn every_file_is_part_of_the_suite() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
+    for entry in std::fs::read_dir(here).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(name == "main" || include_str!("main.rs").contains(&format!("\nmod {name};")), "{}", path.display());
+    }
+}

@@ -116,8 +116,8 @@ impl Stack<'_> {
     fn combined(&self, whole: &Regression, [constant, plain, joint, frequency]: [f64; 4], pairs: &Pairs) -> Result<Model> {
         let mixed = |a: f32, b: f32| plain * f64::from(a) + joint * f64::from(b);
         let blocks = self.uncorrected.blocks().zip(self.joint.blocks()).map(|(a, b)| {
-            let bias = a.bias.iter().zip(&b.bias).enumerate().map(|(lane, (a_bias, b_bias))| {
-                let label = a.first as usize + lane;
+            let bias = a.bias.iter().zip(&b.bias).enumerate().map(|(column, (a_bias, b_bias))| {
+                let label = a.first as usize + column;
                 let of_label = frequency * pairs.frequencies[label] + whole.effects[label];
                 (mixed(*a_bias, *b_bias) + constant + of_label) as f32
             });
