@@ -42,6 +42,8 @@ pub(crate) enum Purpose {
     PairSample = 15,
     /// Into which fold a row goes when labels are looked at on their surest rows, by row.
     SureRows = 16,
+    /// Where joint learning starts, by start and by label.
+    JointStarts = 17,
 }
 
 /// The stream for `index` under `purpose`.

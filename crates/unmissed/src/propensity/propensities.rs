@@ -32,11 +32,19 @@ pub enum ValueSource {
     Clipped,
     /// Was below what is observed, and raised to it.
     Raised,
+    /// Learned from observed labels that do not tell it.
+    NotIdentified,
 }
 
 impl ValueSource {
     /// All of them.
-    pub const ALL: [ValueSource; 4] = [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped, ValueSource::Raised];
+    pub const ALL: [ValueSource; 5] = [
+        ValueSource::Estimated,
+        ValueSource::Curve,
+        ValueSource::Clipped,
+        ValueSource::Raised,
+        ValueSource::NotIdentified,
+    ];
 
     /// The word in files.
     pub fn name(self) -> &'static str {
@@ -45,6 +53,7 @@ impl ValueSource {
             ValueSource::Curve => "curve",
             ValueSource::Clipped => "clipped",
             ValueSource::Raised => "raised",
+            ValueSource::NotIdentified => "not-identified",
         }
     }
 

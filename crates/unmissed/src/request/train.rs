@@ -35,6 +35,8 @@ pub struct TrainRequest {
     pub later: Option<TrainLater>,
     /// How propensities are learned from the observed labels, if they are; `propensity` is then where they start.
     pub joint: Option<JointLearning>,
+    /// From how many starts joint learning by the likelihood begins; the best stays, label by label.
+    pub starts: usize,
     /// How blocks of labels are trained.
     pub solver: SolverChoice,
     /// Strength of the L2 penalty. Empty: the solver's default. Several values are for `tune`, which tries them all.
@@ -78,6 +80,7 @@ impl Default for TrainRequest {
             controlled: None,
             later: None,
             joint: None,
+            starts: 1,
             solver: SolverChoice::Auto,
             decay: Vec::new(),
             tolerance: None,

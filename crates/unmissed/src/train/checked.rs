@@ -30,6 +30,8 @@ pub struct CheckedTraining<'a> {
     /// Whether the decay was asked for; otherwise it follows from the data and the propensities.
     decay_given: bool,
     pub(super) clip: Option<f64>,
+    /// From how many starts joint learning begins.
+    pub(super) starts: usize,
     /// What propensities are at least, by label, as far as the data say.
     least: Option<Arc<[f64]>>,
     pub(super) propensities: Option<Cow<'a, Propensities>>,
@@ -91,6 +93,7 @@ impl<'a> CheckedTraining<'a> {
             decay: plan.decay.unwrap_or(0.0),
             decay_given: plan.decay.is_some(),
             clip,
+            starts: plan.starts,
             least: None,
             propensities,
             pairs,

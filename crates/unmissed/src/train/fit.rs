@@ -231,7 +231,7 @@ impl CheckedTraining<'_> {
         let finished = match &self.solver {
             Solver::Adam(adam) => adam::train::<TOGETHER>(problem, first, adam, self.decay).map(plain),
             Solver::Newton(newton) => newton::train::<TOGETHER>(problem, first, newton, decays),
-            Solver::Joint(adam) => joint::train::<TOGETHER>(problem, first, adam, self.decay),
+            Solver::Joint(adam) => joint::train::<TOGETHER>(problem, first, adam, self.decay, self.starts),
         }?;
         match finished.block.weights.iter().chain(&finished.block.bias).all(|weight| weight.is_finite()) {
             true => Ok(finished),

@@ -194,7 +194,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
 /// How far to go along the step, by column: 1, or a half of it and so on until the objective falls by enough. Leaves `terms` at
 /// the new place. 0 where no length helps, which is where rounding ends the descent.
 fn search_line<const W: usize>(
-    objective: &Objective<'_, W>,
+    descent: &Descent<'_, W>,
     terms: &mut Terms<W>,
     weights: &Vector<W>,
     gradient: &Vector<W>,
@@ -203,7 +203,7 @@ fn search_line<const W: usize>(
     const ENOUGH: f64 = 1e-4;
     const ROUNDING: f64 = 1e-7;
     const HALVINGS: usize = 12;
-    objective.products(&work.step, &mut work.logits);
+    descent.products(&work.step, &mut work.logits);
     let slope = gradient.dot(&work.step);
     let only_lines = |a: &Vector<W>, b: &Vector<W>| dot(a.lines.get(), b.lines.get());
     let (across, squared) = (only_lines(weights, &work.step), only_lines(&work.step, &work.step));

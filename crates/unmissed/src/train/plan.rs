@@ -6,7 +6,7 @@ use crate::losses::{self, Loss, Nature};
 use crate::predict::Normalize;
 use crate::predict::file::Setting;
 use crate::request::{
-    Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainPropensity, TrainRequest,
+    Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainRequest,
 };
 
 /// The loss whose likelihood has the propensities in it.
@@ -24,6 +24,8 @@ pub(super) struct Plan {
     /// `None`: follows from the data.
     pub(super) normalize: Option<Normalize>,
     pub(super) joint: Option<JointLearning>,
+    /// From how many starts joint learning begins.
+    pub(super) starts: usize,
     pub(super) search: Option<SearchPlan>,
 }
 
@@ -65,13 +67,6 @@ impl Plan {
         {
             return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
         }
-        if let Some(TrainPropensity::Model(spec)) = &request.propensity
-            && spec.is_row_dependent()
-        {
-            return Err(Error::value(format!("'{spec}' depends on the row"))
-                .expected("one propensity per label: a curve or a table")
-                .hint("row-dependent propensities are for evaluation"));
-        }
         check_goes_with(loss, solver, decay, request.joint)?;
         check_evidence(request, loss)?;
         let search = search(request, solver)?;
@@ -80,7 +75,12 @@ impl Plan {
             NormalizeChoice::L2 => Some(Normalize::L2),
             NormalizeChoice::None => Some(Normalize::None),
         };
-        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, search })
+        if request.starts != 1 && (request.joint != Some(JointLearning::Plugin) || request.starts == 0) {
+            return Err(Error::value("several starts are for joint learning by the likelihood")
+                .expected("'plugin', and at least one")
+                .found(request.starts.to_string()));
+        }
+        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, starts: request.starts, search })
     }
 }
 
@@ -248,6 +248,7 @@ fn settings(request: &TrainRequest, solver: Solver) -> Result<Vec<Setting>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::TrainPropensity;
 
     fn plan(change: impl FnOnce(&mut TrainRequest)) -> Result<Plan> {
         let mut request = TrainRequest::default();

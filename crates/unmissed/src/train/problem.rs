@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::propensity::rows::PairPropensities;
 
 /// A training problem. Everything by label has as many entries as there are labels.
+#[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
     /// The rows.
     pub(super) batches: &'a Batches,

@@ -88,7 +88,10 @@ impl Trainer<'_> {
         let prepared = self.prepare(&plan, &training)?;
         let training = prepared.apply(&training)?;
         let Fitted { model, propensities, unconverged } = training.fit()?;
-        let learned = propensities.map_or_else(|| prepared.alternated(), |learned| Ok(Some(learned)))?;
+        let learned = match propensities {
+            Some(learned) => Some(training.identified(learned)?),
+            None => prepared.alternated()?,
+        };
         let trained = self.trained(&training, prepared.tuning, learned)?;
         Ok((model, Trained { unconverged, ..trained }))
     }
@@ -133,7 +136,8 @@ impl Trainer<'_> {
         let unconverged = notes.iter().map(|note| note.unconverged).sum();
         let learned = match plan.joint {
             Some(JointLearning::Plugin) => {
-                Some(joint::learned(notes.into_iter().filter_map(|note| note.propensities).flatten().collect())?)
+                let learned = joint::learned(notes.into_iter().filter_map(|note| note.propensities).flatten().collect())?;
+                Some(training.identified(learned)?)
             }
             _ => prepared.alternated()?,
         };

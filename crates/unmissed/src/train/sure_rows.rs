@@ -11,12 +11,13 @@ use super::batches::Batches;
 use super::checked::CheckedTraining;
 use super::fit::{Finished, WIDTH, blocks};
 use super::lines::{Lines, add_products};
-use super::newton;
+use super::{joint, newton};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::losses;
 use crate::predict::Block;
 use crate::progress::Progress;
+use crate::propensity::Propensities;
 use crate::propensity::estimators::anchors::SureRows;
 use crate::propensity::quantiles::clopper_pearson;
 use crate::request::{Newton, Solver, TrainRequest};
@@ -65,6 +66,11 @@ impl CheckedTraining<'_> {
             })?;
         }
         Ok(SureRows { rows, observed: observed.into_inner().unwrap_or_else(PoisonError::into_inner) })
+    }
+
+    /// Learned propensities, with those marked that the data do not identify.
+    pub(super) fn identified(&self, learned: Propensities) -> Result<Propensities> {
+        joint::identified(learned, &self.sure_rows(|_, _| true)?)
     }
 
     /// The same data trained as if nothing were missing.

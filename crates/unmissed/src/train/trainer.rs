@@ -8,8 +8,9 @@ use crate::error::{Error, Result};
 use crate::metrics::weights as schemes;
 use crate::predict::file::LaterOutcome;
 use crate::progress::{Progress, Silent};
-use crate::propensity::Propensities;
+use crate::propensity::models::PropensitySpec;
 use crate::propensity::rows::PairPropensities;
+use crate::propensity::{Propensities, Propensity};
 use crate::request::{TrainPropensity, TrainRequest, WeightsSpec};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -150,8 +151,13 @@ impl<'a> Trainer<'a> {
     {
         let request = &self.request;
         let missing = |what: &str| Error::value(format!("the request takes {what} that were not passed along"));
+        let pairs = match (&self.pairs, &request.propensity) {
+            (Some(given), _) => Some(given.clone()),
+            (None, Some(TrainPropensity::Model(spec))) if spec.is_row_dependent() => Some(Arc::new(of_rows(spec, data.labels())?)),
+            _ => None,
+        };
         let propensities = match (self.propensities, &request.propensity) {
-            _ if self.pairs.is_some() => self.pairs.as_ref().map(|pairs| pairs.means()).transpose()?.map(Cow::Owned),
+            _ if pairs.is_some() => pairs.as_ref().map(|pairs| pairs.means()).transpose()?.map(Cow::Owned),
             (Some(given), _) => Some(Cow::Borrowed(given)),
             (None, None) => None,
             (None, Some(TrainPropensity::Given)) => return Err(missing("propensities")),
@@ -172,7 +178,14 @@ impl<'a> Trainer<'a> {
             }
         };
         let (clip, memory, seed, progress) = (request.clip, request.memory, request.seed, self.progress);
-        let pairs = self.pairs.clone();
         CheckedTraining::new(plan, Inputs { data, propensities, pairs, weights, clip, memory, seed, progress })
+    }
+}
+
+/// The propensities of all pairs that a row-dependent model in a file gives.
+fn of_rows(spec: &PropensitySpec, observed: &Labels<'_>) -> Result<PairPropensities> {
+    match spec.read(None, observed.cols() as u64)? {
+        Propensity::RowDependent(rows) => Ok(rows.model().pair_propensities(observed, None, &[])?.with_origin(rows.origin().clone())),
+        Propensity::PerLabel(_) => Err(Error::value(format!("'{spec}' does not depend on the row"))),
     }
 }

@@ -12,6 +12,8 @@ pub mod balls;
 pub mod ratings;
 pub mod survey;
 
+pub(crate) use survey::world::draw as draw_items;
+
 use super::Dataset;
 use crate::error::{Error, Result};
 use crate::sealed::Sealed;

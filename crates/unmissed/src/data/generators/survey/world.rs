@@ -173,7 +173,7 @@ pub(in super::super) fn bias(prior: f64, strength: f64) -> f64 {
 }
 
 /// `count` of the items, uniformly without replacement (Floyd's algorithm), ascending.
-pub(in super::super) fn draw(seed: u64, row: u64, count: u32, items: u32) -> BTreeSet<u32> {
+pub(crate) fn draw(seed: u64, row: u64, count: u32, items: u32) -> BTreeSet<u32> {
     let mut rng = stream(seed, Purpose::Shown, row);
     let mut drawn = BTreeSet::new();
     for last in items - count..items {
