@@ -118,12 +118,38 @@ fn losses_are_what_they_say() {
     };
     for loss in LOSSES {
         assert_eq!(loss.nature().convex, everywhere(*loss, &|point| point.curvature >= 0.0), "{}", loss.name());
-        assert_eq!(loss.nature().bounded, everywhere(*loss, &|point| point.value >= 0.0), "{}", loss.name());
+        // A part that training keeps from falling below 0 over rows is not what can be without a bound.
+        let bounded = everywhere(*loss, &|point| point.value >= 0.0);
+        assert_eq!(loss.nature().bounded, bounded || loss.irrelevant(0.0, true, 0.5).is_some(), "{}", loss.name());
         assert!(loss.nature().newton || !loss.nature().convex, "{}", loss.name());
         // Where a label seems far from relevant, an observed pair pulls with its whole weight.
         let pull = loss.at(-20.0, true, 0.25).gradient / loss.at(-20.0, true, 1.0).gradient;
         assert!(loss.weight(1.0) == 1.0 && (loss.weight(0.25) - pull).abs() < 1e-6, "{}: {pull}", loss.name());
         let moved = loss.at(0.3, true, 0.5) != loss.at(0.3, true, 1.0);
         assert_eq!(loss.nature().corrects, moved, "{}", loss.name());
+    }
+}
+
+/// The part that is kept from falling below 0 has, over what goes missing, the mean of the loss on an irrelevant label where the label
+/// is irrelevant and nothing where it is relevant; what is left is not below 0.
+#[test]
+fn parts_of_irrelevant_pairs_are_unbiased() {
+    for loss in LOSSES.iter().filter(|loss| loss.irrelevant(0.0, false, 1.0).is_some()) {
+        for z in [-6.0, -0.5, 0.0, 2.0, 7.0] {
+            for p in [0.05, 0.5, 1.0] {
+                let part = |observed| loss.irrelevant(z, observed, p).unwrap();
+                let relevant = p * part(true).value + (1.0 - p) * part(false).value;
+                assert!(relevant.abs() < 1e-12 * (1.0 + part(false).value), "{}: {relevant}", loss.name());
+                assert!((part(false).value - loss.at(z, false, p).value).abs() < 1e-12);
+                assert!([true, false].iter().all(|observed| loss.at(z, *observed, p).value - part(*observed).value >= -1e-12));
+                let h = 1e-5;
+                let differences = [true, false].map(|observed| {
+                    let (low, high) = (loss.irrelevant(z - h, observed, p).unwrap(), loss.irrelevant(z + h, observed, p).unwrap());
+                    let slope = (high.value - low.value) / (2.0 * h) - part(observed).gradient;
+                    slope.abs().max(((high.gradient - low.gradient) / (2.0 * h) - part(observed).curvature).abs())
+                });
+                assert!(differences.iter().all(|difference| *difference < 1e-6), "{}: {differences:?}", loss.name());
+            }
+        }
     }
 }

@@ -28,6 +28,25 @@ pub struct PairPropensities {
 }
 
 impl PairPropensities {
+    /// Log odds that are a sum of a part of the label and a part of the row.
+    ///
+    /// ```
+    /// use unmissed::propensity::rows::PairPropensities;
+    /// let p = PairPropensities::additive("mine", vec![0.0, 1.0], vec![0.0, -1.0, 2.0]);
+    /// assert_eq!((p.rows(), p.labels(), p.get(1, 1, false)), (3, 2, 0.5));
+    /// ```
+    pub fn additive(origin: impl Into<Origin>, by_label: Vec<f64>, by_row: Vec<f64>) -> PairPropensities {
+        let rows = by_row.len();
+        PairPropensities {
+            origin: origin.into(),
+            by_label,
+            by_row,
+            observed: vec![0.0; rows],
+            pairs: Vec::new(),
+            complete: vec![false; rows],
+        }
+    }
+
     /// The propensity of a pair.
     pub fn get(&self, row: usize, label: u32, is_observed: bool) -> f64 {
         if self.complete[row] {
