@@ -22,7 +22,7 @@ from unmissed import _core  # noqa: E402
 
 
 # There are no exceptions: a check that cannot hold would be named in expected_failed_checks, with its reason.
-@parametrize_with_checks([um.OneVsRest(), um.OneVsRest("logistic", None)])
+@parametrize_with_checks([um.OneVsRest(), um.OneVsRest(propensity="jpv")])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -40,7 +40,7 @@ def model(balls):
 def test_the_optimum_is_that_of_scikit_learn(balls):
     """Its C is one over (rows times decay), and it does not shrink the intercept."""
     decay = 1e-3
-    ours = um.OneVsRest("logistic", None, normalize=False, decay=decay, tolerance=1e-7, max_steps=500).fit(balls.train.X, balls.train.y)
+    ours = um.OneVsRest("logistic", None, normalize=False, decay=decay, tol=1e-7, max_iter=500).fit(balls.train.X, balls.train.y)
     frequent = np.argsort(-np.asarray(balls.train.y.sum(axis=0)).ravel())[:3]
     for label in frequent:
         y = np.asarray(balls.train.y[:, [label]].todense()).ravel()
@@ -105,6 +105,21 @@ def test_missing_labels_are_corrected_for():
     assert corrected.propensities_ is p
 
 
+def test_nothing_is_corrected_unless_propensities_are_given(balls):
+    plain, auto = um.OneVsRest("logistic").fit(balls.train), um.OneVsRest()
+    assert np.array_equal(auto.fit(balls.train).coef_, plain.coef_)
+    assert not hasattr(auto, "propensities_") and not hasattr(plain, "propensities_")
+    auto.set_params(propensity="jpv").fit(balls.train)
+    assert auto.propensities_.origin == "jpv:a=0.55,b=1.5"
+    assert np.array_equal(auto.coef_, um.OneVsRest("plugin-logistic", "jpv").fit(balls.train).coef_)
+    # A later fit without propensities leaves nothing of the earlier one.
+    assert not hasattr(auto.set_params(propensity=None).fit(balls.train), "propensities_")
+    with pytest.warns(UserWarning, match="'unbiased-logistic' had no propensities"):
+        assert not hasattr(um.OneVsRest("unbiased-logistic").fit(balls.train), "propensities_")
+    with pytest.warns(UserWarning, match="'logistic' does not use propensities"):
+        assert not hasattr(um.OneVsRest("logistic", "jpv").fit(balls.train), "propensities_")
+
+
 def test_tuning(balls):
     tuned = um.OneVsRest("logistic", None, tune=True, random_state=1).fit(balls.train)
     chosen = [trial for trial in tuned.tuning_ if trial["chosen"]]
@@ -138,7 +153,7 @@ def test_seeds_and_threads(balls):
     def weights(**options):
         return um.OneVsRest("logistic", None, solver="adam", epochs=2, holdout=0, **options).fit(balls.train).coef_
 
-    assert np.array_equal(weights(random_state=1, threads=1), weights(random_state=1, threads=3))
+    assert np.array_equal(weights(random_state=1, n_jobs=1), weights(random_state=1, n_jobs=3))
     assert not np.array_equal(weights(random_state=1), weights(random_state=2))
     state = np.random.RandomState
     assert np.array_equal(weights(random_state=state(5)), weights(random_state=state(5)))
@@ -159,7 +174,7 @@ def test_settings_that_make_no_sense(balls):
         ({"propensity": np.full(3, 0.5)}, "propensities"),
         ({"weights": np.full(3, 0.5)}, "weights"),
         ({"solver": "adam", "batch_size": 0}, "batch"),
-        ({"threads": -1}, "threads"),
+        ({"n_jobs": 0}, "n_jobs"),
     ]:
         with pytest.raises(ValueError, match=words):
             um.OneVsRest(**options).fit(balls.train)
@@ -194,6 +209,7 @@ def test_models_of_the_command_line_are_ours(balls, model, tmp_path):
     command = [CLI, "train", tmp_path / "train.txt", "-o", tmp_path / "theirs.safetensors", "--normalize", "none"]
     subprocess.run(command, check=True, capture_output=True)
     loaded = um.OneVsRest.load(tmp_path / "theirs.safetensors")
+    assert not hasattr(loaded, "propensities_")
     assert loaded.decision_function(balls.test.X) == pytest.approx(model.decision_function(balls.test.X), abs=1e-4)
     model.save(tmp_path / "model.safetensors")
     command = [CLI, "predict", tmp_path / "model.safetensors", tmp_path / "test.txt", "-k", "4", "-o", tmp_path / "p.txt"]
@@ -213,10 +229,10 @@ def text_labels():
 
 def test_pipelines_and_searches():
     y = text_labels()
-    pipeline = make_pipeline(TfidfVectorizer(), um.OneVsRest(decay=1e-3))
+    pipeline = make_pipeline(TfidfVectorizer(), um.OneVsRest(propensity="jpv", decay=1e-3))
     pipeline.fit(TEXTS, y)
     assert um.precision(y, pipeline.decision_function(TEXTS), k=1) == pytest.approx(np.mean(y.getnnz(axis=1) > 0))
-    search = GridSearchCV(pipeline, {"onevsrest__decay": [1e-4, 1e-2], "onevsrest__loss": ["logistic", "unbiased-logistic"]},
+    search = GridSearchCV(pipeline, {"onevsrest__decay": [1e-4, 1e-2], "onevsrest__tol": [1e-2, 1e-3]},
                           scoring=um.scorer("precision@5", estimator="unbiased"), cv=2)
     search.fit(TEXTS, y)
     assert search.best_score_ > 0 and np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -255,3 +271,48 @@ def test_classes_with_names():
     assert fitted.predict_proba(X).sum(axis=1) == pytest.approx(1)
     two = um.OneVsRest("logistic", None, normalize=False, decay=1e-3).fit(X[:4], y[:4])
     assert two.decision_function(X[:4]).shape == (4,)
+
+
+def test_a_controlled_set_decides_what_the_model_is():
+    survey = um.datasets.survey(users=1500, test_users=200, controlled_users=800, items=40, shown=8, dim=5, random_state=3)
+    plain = um.OneVsRest().fit(survey.train)
+    assert plain.stack_ is None
+    stacked = um.OneVsRest().fit(survey.train, controlled=survey.controlled, rate="8/40", shown=survey.controlled_shown.y)
+    assert [line["model"] for line in stacked.stack_["lines"]] == ["uncorrected", "joint", "recalibrated", "stack"]
+    assert stacked.stack_["taken"] == (not np.array_equal(stacked.coef_, plain.coef_))
+    pair = um.OneVsRest().fit(survey.train, controlled=(survey.controlled.X, survey.controlled.y), rate=8 / 40)
+    assert not pair.stack_["shown"]
+    with pytest.raises(ValueError, match="pass rate="):
+        um.OneVsRest().fit(survey.train, controlled=survey.controlled)
+    with pytest.raises(ValueError, match="pass it as controlled="):
+        um.OneVsRest().fit(survey.train, rate="8/40")
+    with pytest.raises(ValueError, match="expected Data or"):
+        um.OneVsRest().fit(survey.train, controlled=survey.controlled.y, rate="8/40")
+    with pytest.raises(ValueError, match="other corrections"):
+        um.OneVsRest(propensity="jpv").fit(survey.train, controlled=survey.controlled, rate="8/40")
+
+
+def test_later_labels_are_trained_on():
+    survey = um.datasets.survey(users=900, test_users=100, controlled_users=50, items=30, shown=8, dim=5, random_state=3)
+    later = um.OneVsRest().fit(survey.train, later=survey.train_clean.y)
+    assert np.array_equal(later.coef_, um.OneVsRest().fit(survey.train_clean).coef_)
+    half = um.OneVsRest().fit(survey.train, later=survey.train_clean.y, later_rows=np.arange(0, 900, 2))
+    assert half.propensities_.values.min() > 0 and not np.array_equal(half.coef_, later.coef_)
+    with pytest.raises(ValueError, match="later_rows"):
+        um.OneVsRest().fit(survey.train, later=survey.train_clean.y, later_rows=[900])
+
+
+def test_propensities_that_the_data_contradict_are_raised(balls):
+    counts = np.ravel(balls.train.y.sum(axis=0))
+    tiny = np.full(30, 1e-3)
+    raised = um.OneVsRest(propensity=tiny).fit(balls.train).propensities_
+    assert (raised.values >= counts / 1500 - 1e-12).all() and "raised" in set(raised.sources)
+    kept = um.OneVsRest(propensity=tiny, raise_propensities=False).fit(balls.train).propensities_
+    assert (kept.values == 1e-3).all()
+
+
+def test_anchors_need_features_and_are_lower_bounds(balls):
+    found = um.estimate_propensity("anchors", train=balls.train)
+    assert found.bound == "lower" and (found.low <= found.values).all()
+    with pytest.raises(ValueError, match="pass X="):
+        um.estimate_propensity("anchors", train=balls.train.y)
