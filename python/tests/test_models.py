@@ -277,7 +277,7 @@ def test_a_controlled_set_decides_what_the_model_is():
     survey = um.datasets.survey(users=1500, test_users=200, controlled_users=800, items=40, shown=8, dim=5, random_state=3)
     plain = um.OneVsRest().fit(survey.train)
     assert plain.stack_ is None
-    stacked = um.OneVsRest().fit(survey.train, controlled=survey.controlled, rate="8/40", shown=survey.controlled_shown.y)
+    stacked = um.OneVsRest().fit(survey.train, controlled=survey.controlled, rate="8/40", shown=survey.shown)
     assert [line["model"] for line in stacked.stack_["lines"]] == ["uncorrected", "joint", "recalibrated", "stack"]
     assert stacked.stack_["taken"] == (not np.array_equal(stacked.coef_, plain.coef_))
     pair = um.OneVsRest().fit(survey.train, controlled=(survey.controlled.X, survey.controlled.y), rate=8 / 40)
