@@ -61,13 +61,18 @@ pub(crate) enum RatesGiven<'py> {
 #[derive(FromPyObject)]
 pub(crate) struct Controlled<'py>(Sparse<'py>, RatesGiven<'py>);
 
+impl RatesGiven<'_> {
+    pub(crate) fn rate(&self) -> PyResult<Rate> {
+        Ok(match self {
+            RatesGiven::Common(rate) => Rate::Common(*rate),
+            RatesGiven::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
+        })
+    }
+}
+
 impl Controlled<'_> {
     /// The same without the interpreter.
     pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, Rate)> {
-        let rates = match &self.1 {
-            RatesGiven::Common(rate) => Rate::Common(*rate),
-            RatesGiven::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
-        };
-        Ok((self.0.owned(py)?, rates))
+        Ok((self.0.owned(py)?, self.1.rate()?))
     }
 }

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core, _inputs
 from ._checks import array, number, optional, text, whole
+from ._data import Data
 from ._deprecated import renamed
 from ._inputs import Array
 from ._propensity import Propensities, as_propensities, of_arrays
@@ -15,10 +16,11 @@ from ._registry import listed
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import LabelsLike, PairsLike, PropensityLike, RateLike
+    from .types import FeaturesLike, LabelsLike, PairsLike, PropensityLike, RateLike
 
 
-def _rates(rate: Any) -> float | Array:
+def rates(rate: Any) -> float | Array:
+    """A rate as a number, or one for each label."""
     if np.ndim(rate) > 0 and not isinstance(rate, tuple):
         return array(rate, "rate")
     try:
@@ -31,7 +33,7 @@ def _rates(rate: Any) -> float | Array:
 def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, float | Array]:
     if controlled is None or rate is None:
         raise ValueError("a controlled set needs both controlled= and rate=")
-    return _inputs.labels(controlled, "controlled", columns), _rates(rate)
+    return _inputs.labels(controlled, "controlled", columns), rates(rate)
 
 
 def _pairs(value: Any, what: str, expected: str) -> list[tuple[int, int]] | None:
@@ -126,6 +128,7 @@ def estimate_propensity(
     method: str,
     *,
     train: LabelsLike | None = None,
+    X: FeaturesLike | None = None,
     controlled: LabelsLike | None = None,
     rate: RateLike | None = None,
     later: LabelsLike | None = None,
@@ -150,6 +153,8 @@ def estimate_propensity(
         {propensity-estimators}
     train : labels
         Training labels; for ``"timelapse"`` the earlier snapshot.
+    X : features, optional
+        Features of the training rows, for ``"anchors"``; a `Data` as `train` brings them along.
     controlled, rate
         A bias-controlled set and the rate at which labels were shown in it (``"16/300"``, or one number for each label).
     later : labels
@@ -192,7 +197,9 @@ def estimate_propensity(
     if train is None:
         raise ValueError(f"'{method}' needs the training labels as train=")
     labels = _inputs.labels(train, "train")
+    X = train.X if X is None and isinstance(train, Data) else X
     request = {
+        "rows": None if X is None else _inputs.features(X, "X"),
         "controlled": None if controlled is None and rate is None else _controlled(controlled, rate, labels.columns),
         "later": None if later is None else _inputs.labels(later, "later", labels.columns),
         "hierarchy": _pairs(hierarchy, "hierarchy", "(child, parent)"),

@@ -147,6 +147,8 @@ fn sample_model(path: &Path) {
         tuning: Some(vec![trial(0.0, 0.31, false), trial(0.001, 0.29, true)]),
         effective_sample_size: None,
         raised_propensities: 0,
+        stack: None,
+        later: None,
     });
     file::write(&model, &about, path).unwrap();
 }

@@ -31,6 +31,6 @@ pub use level::Level;
 pub use shard::Shard;
 pub(crate) use solver::LARGEST_BATCH;
 pub use solver::{Adam, Newton, Solver};
-pub use train::{TrainRequest, Validation};
+pub use train::{TrainControlled, TrainLater, TrainRequest, Validation};
 pub use train_choices::{JointLearning, LossChoice, NormalizeChoice, SolverChoice, TrainPropensity};
 pub use weights::WeightsSpec;

@@ -35,7 +35,8 @@ as_text!(LossChoice, SolverChoice, NormalizeChoice, JointLearning, TrainPropensi
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LossChoice {
-    /// The logistic loss without propensities, the unbiased one with them; with joint learning the loss that it has.
+    /// The logistic loss without propensities, the likelihood of what is observed with them (`plugin-logistic`); with joint learning
+    /// the loss that it has.
     #[default]
     Auto,
     /// An entry of [`LOSSES`](crate::losses::LOSSES).
@@ -96,10 +97,10 @@ impl fmt::Display for TrainPropensity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SolverChoice {
-    /// Newton's method where the loss is convex, else Adam; Adam as well where joint learning or the grid of settings is for it alone.
+    /// Newton's method where the loss has an optimum, else Adam; Adam as well where joint learning or the grid of settings is for it alone.
     #[default]
     Auto,
-    /// To the optimum of a convex loss.
+    /// To the optimum of a loss that has one.
     Newton,
     /// Small steps on batches of rows, for any loss.
     Adam,

@@ -5,9 +5,7 @@ use crate::error::{Error, Result, digits};
 use crate::losses::{self, Loss, Nature};
 use crate::predict::Normalize;
 use crate::predict::file::Setting;
-use crate::request::{
-    Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainPropensity, TrainRequest,
-};
+use crate::request::{Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainRequest};
 
 /// The loss whose likelihood has the propensities in it.
 pub(super) const PLUGIN: &str = "plugin-logistic";
@@ -24,6 +22,8 @@ pub(super) struct Plan {
     /// `None`: follows from the data.
     pub(super) normalize: Option<Normalize>,
     pub(super) joint: Option<JointLearning>,
+    /// From how many starts joint learning begins.
+    pub(super) starts: usize,
     pub(super) search: Option<SearchPlan>,
 }
 
@@ -33,6 +33,8 @@ pub(super) struct SearchPlan {
     /// The settings; `None`: the one that training has anyway, of which only the number of epochs is searched.
     pub(super) settings: Option<Vec<Setting>>,
     pub(super) criterion: Option<Criterion>,
+    /// Whether the grid goes on where the best is at its end: not where the request names the decays.
+    pub(super) extends: bool,
     /// The share of rows that are held out; `None`: a validation set decides.
     pub(super) holdout: Option<f64>,
 }
@@ -63,21 +65,20 @@ impl Plan {
         {
             return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
         }
-        if let Some(TrainPropensity::Model(spec)) = &request.propensity
-            && spec.is_row_dependent()
-        {
-            return Err(Error::value(format!("'{spec}' depends on the row"))
-                .expected("one propensity per label: a curve or a table")
-                .hint("row-dependent propensities are for evaluation"));
-        }
         check_goes_with(loss, solver, decay, request.joint)?;
+        check_evidence(request, loss)?;
         let search = search(request, solver)?;
         let normalize = match request.normalize {
             NormalizeChoice::Auto => None,
             NormalizeChoice::L2 => Some(Normalize::L2),
             NormalizeChoice::None => Some(Normalize::None),
         };
-        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, search })
+        if request.starts != 1 && (request.joint != Some(JointLearning::Plugin) || request.starts == 0) {
+            return Err(Error::value("several starts are for joint learning by the likelihood")
+                .expected("'plugin', and at least one")
+                .found(request.starts.to_string()));
+        }
+        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, starts: request.starts, search })
     }
 }
 
@@ -87,7 +88,7 @@ fn loss_name(request: &TrainRequest) -> String {
         (LossChoice::Named(name), _) => return name.clone(),
         (LossChoice::Auto, Some(JointLearning::Plugin)) => PLUGIN,
         (LossChoice::Auto, Some(JointLearning::Alternating { .. })) => ALTERNATING,
-        (LossChoice::Auto, None) if request.propensity.is_some() => "unbiased-logistic",
+        (LossChoice::Auto, None) if request.propensity.is_some() => PLUGIN,
         (LossChoice::Auto, None) => "logistic",
     };
     usual.to_owned()
@@ -99,7 +100,7 @@ fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
     let adam = match request.solver {
         SolverChoice::Adam => true,
         SolverChoice::Newton => false,
-        SolverChoice::Auto => for_adam || !nature.convex,
+        SolverChoice::Auto => for_adam || !nature.newton,
     };
     let unused = [
         (adam, request.tolerance.is_some(), "the tolerance is for Newton's method"),
@@ -153,6 +154,19 @@ pub(super) fn check_decay(decay: f64) -> Result<()> {
     Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)))
 }
 
+/// Evidence says what is missing: it takes no propensities beside it, and a controlled set a model without a correction.
+fn check_evidence(request: &TrainRequest, loss: &dyn Loss) -> Result<()> {
+    let of = |what: &str| Error::value(format!("{what} and other corrections do not go together"));
+    let corrected = request.propensity.is_some() || request.joint.is_some();
+    match (&request.controlled, &request.later) {
+        (Some(_), Some(_)) => Err(of("a controlled set").found("later labels").hint("take one of them")),
+        (Some(_), None) if corrected => Err(of("a controlled set").found("propensities or joint learning")),
+        (Some(_), None) if loss.nature().corrects => Err(of("a controlled set").found(format!("the loss '{}'", loss.name()))),
+        (None, Some(_)) if corrected => Err(of("later labels").found("propensities or joint learning")),
+        _ => Ok(()),
+    }
+}
+
 fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: Option<JointLearning>) -> Result<()> {
     if matches!(joint, Some(JointLearning::Alternating { .. })) && loss.name() != ALTERNATING {
         return Err(Error::value("alternating learning trains by one loss only")
@@ -164,9 +178,9 @@ fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: O
             .expected(format!("'{PLUGIN}'"))
             .found(format!("'{}'", loss.name())));
     }
-    if matches!(solver, Solver::Newton(_)) && !loss.nature().convex {
+    if matches!(solver, Solver::Newton(_)) && !loss.nature().newton {
         return Err(
-            Error::value(format!("Newton's method cannot train by '{}', which is not convex", loss.name())).hint("use Adam")
+            Error::value(format!("Newton's method cannot train by '{}', which has no optimum", loss.name())).hint("use Adam")
         );
     }
     if matches!(solver, Solver::Newton(_)) && decay == Some(0.0) {
@@ -204,14 +218,9 @@ fn search(request: &TrainRequest, solver: Solver) -> Result<Option<SearchPlan>> 
             false => Ok(None),
         };
     }
-    if request.criterion == Some(Criterion::Loss) && request.validation.is_some() {
-        return Err(Error::value("the loss cannot decide on a set that is not part of the training data")
-            .expected("a metric, as in precision@1")
-            .found("loss"));
-    }
     let settings = request.tune.then(|| settings(request, solver)).transpose()?;
     let holdout = request.validation.is_none().then_some(request.holdout);
-    Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), holdout }))
+    Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), extends: request.decay.is_empty(), holdout }))
 }
 
 /// The settings of the grid, with the values of the request where it has some.
@@ -237,6 +246,7 @@ fn settings(request: &TrainRequest, solver: Solver) -> Result<Vec<Setting>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::TrainPropensity;
 
     fn plan(change: impl FnOnce(&mut TrainRequest)) -> Result<Plan> {
         let mut request = TrainRequest::default();
@@ -248,7 +258,7 @@ mod tests {
     fn without_propensities_and_evidence_training_is_plain() {
         let loss = |change: fn(&mut TrainRequest)| plan(change).unwrap().loss.name();
         assert_eq!(loss(|_| ()), "logistic");
-        assert_eq!(loss(|request| request.propensity = Some(TrainPropensity::Given)), "unbiased-logistic");
+        assert_eq!(loss(|request| request.propensity = Some(TrainPropensity::Given)), "plugin-logistic");
         assert_eq!(loss(|request| request.joint = "plugin".parse().ok()), "plugin-logistic");
         assert_eq!(loss(|request| request.joint = "alternating".parse().ok()), "unbiased-logistic");
         let named = |request: &mut TrainRequest| {
@@ -262,7 +272,8 @@ mod tests {
     fn the_solver_follows_the_loss_unless_it_is_named() {
         let solver = |change: fn(&mut TrainRequest)| plan(change).unwrap().solver;
         assert_eq!(solver(|_| ()), Solver::Newton(Newton::default()));
-        assert_eq!(solver(|request| request.loss = "plugin-logistic".into()), Solver::Adam(Adam::default()));
+        assert_eq!(solver(|request| request.loss = "plugin-logistic".into()), Solver::Newton(Newton::default()));
+        assert_eq!(solver(|request| request.loss = "unbiased-squared-hinge".into()), Solver::Adam(Adam::default()));
         assert_eq!(solver(|request| request.joint = "plugin".parse().ok()), Solver::Joint(Adam::default()));
         let paper = |request: &mut TrainRequest| (request.tune, request.grid) = (true, "paper".into());
         assert_eq!(solver(paper), Solver::Adam(Adam::default()));

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::time::Duration;
 use unmissed::cells;
 use unmissed::report::{Cell, Column, Document, Shown, Table};
-use unmissed::train::{Solver, Trained, Tuning};
+use unmissed::train::{Solver, StackTable, Trained, Tuning};
 
 /// The size of the training data.
 pub(super) struct Shape {
@@ -28,9 +28,26 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     }
     if trained.outcome.raised_propensities > 0 {
         document = document.note(format!(
-            "{} labels occur more often than their propensity allows: it was raised to their frequency.",
+            "{} labels are observed more often than their propensity allows: it was raised to what is observed of the label, over all \
+             rows or on the rows on which it is surest (--propensities-out marks them).",
             trained.outcome.raised_propensities
         ));
+    }
+    if let Some(stack) = &trained.stack {
+        document = document.table(compared(stack)).note(verdict(stack));
+    }
+    if let Some(later) = trained.outcome.later {
+        document = document.note(match later.rows == later.of {
+            true => format!("Trained on the later labels: {} were added, {} withdrawn.", later.added, later.withdrawn),
+            false => format!(
+                "Trained on the later labels of {} of {} rows ({} added, {} withdrawn); the others are corrected by row-dependent \
+                 propensities that were fitted to these.",
+                later.rows, later.of, later.added, later.withdrawn
+            ),
+        });
+    }
+    if let Some(note) = assumed(trained) {
+        document = document.note(note);
     }
     if trained.uncorrected {
         document =
@@ -111,12 +128,47 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
     table
 }
 
+/// The models that were compared on a controlled set.
+fn compared(stack: &StackTable) -> Table {
+    let columns =
+        [Column::new("model"), Column::new("log loss").significant(5), Column::new("SE").significant(2), Column::new("chosen")];
+    let mut table = Table::new("controlled", columns)
+        .titled(format!("Log loss per controlled row ({} rows, {} positives), cross-validated", stack.rows, stack.positives));
+    for line in &stack.lines {
+        let chosen = line.model == if stack.taken { "stack" } else { "uncorrected" };
+        table.row(cells![line.model.clone(), line.loss, line.se, if chosen { "yes" } else { "" }]);
+    }
+    table
+}
+
+fn verdict(stack: &StackTable) -> String {
+    let gain = format!("by {:.4} per row (SE {:.4})", stack.gain.abs(), stack.gain_se);
+    match (stack.taken, stack.gain > 0.0) {
+        (true, _) => format!("The stack is better than the recalibrated model {gain}: it is the model."),
+        (false, true) => {
+            format!("The stack is better {gain}, which is not more than one standard error: the uncorrected model stays.")
+        }
+        (false, false) => format!("The stack is worse than the recalibrated model {gain}: the uncorrected model stays."),
+    }
+}
+
+/// What to know about propensities that follow from constants which nobody measured on these data.
+fn assumed(trained: &Trained) -> Option<String> {
+    let origin = trained.about.propensity.as_ref()?;
+    let curve = origin.curve()?;
+    Some(format!(
+        "The propensities ({}) follow from a curve with given constants: nothing about missing labels was measured on these data. A \
+         controlled set (--controlled) or later labels (--later) would.",
+        curve.short()
+    ))
+}
+
 fn trials(tuning: &Tuning) -> Table {
     let columns = [
         Column::new("learning rate"),
         Column::new("decay"),
         Column::new("epoch"),
-        Column::new("held-out loss").significant(6),
+        Column::new("loss").significant(6),
         Column::new(tuning.criterion.to_string()).significant(5),
         Column::new("seconds").significant(3),
         Column::new("chosen"),

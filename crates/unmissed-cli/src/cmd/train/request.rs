@@ -2,7 +2,9 @@
 
 use super::Args;
 use std::path::PathBuf;
-use unmissed::request::{Adam, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainRequest, Validation};
+use unmissed::request::{
+    Adam, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainControlled, TrainLater, TrainRequest, Validation,
+};
 use unmissed::{Error, Result};
 
 fn default() -> TrainRequest {
@@ -13,7 +15,7 @@ fn default() -> TrainRequest {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Solver")]
 pub(super) struct Solving {
-    /// newton: to the optimum, for convex losses; adam: small steps on batches, for any; auto: newton where it can
+    /// newton: to the optimum, for losses that have one; adam: small steps on batches, for any; auto: newton where it can
     #[arg(long, value_name = "NAME", default_value_t = default().solver)]
     solver: SolverChoice,
     #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, help = format!(
@@ -32,9 +34,31 @@ pub(super) struct Solving {
         "Newton's method: share of its first value to which the gradient's norm has to fall [default: {}]",
         Newton::default().tolerance))]
     tolerance: Option<f64>,
-    /// What the learning rate used to be called
-    #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, hide = true)]
-    rate: Vec<f64>,
+}
+
+/// What is known about missing labels.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Evidence about missing labels")]
+pub(super) struct Evidence {
+    /// A bias-controlled set with features: an uncorrected model and one by joint learning are put together on it, where that is an
+    /// improvement
+    #[arg(long, value_name = "DATA")]
+    pub(super) controlled: Option<PathBuf>,
+    /// The rate at which the labels of --controlled were shown: 16/300, 0.05, or a csv 'label,rate'
+    #[arg(long, value_name = "R/M", allow_negative_numbers = true)]
+    pub(super) rate: Option<String>,
+    /// The pairs of --controlled that were shown, relevant or not, when they are known
+    #[arg(long, value_name = "DATA", requires = "controlled")]
+    pub(super) shown: Option<PathBuf>,
+    /// A later snapshot of the training rows, in the same order: its labels take the place of the observed ones
+    #[arg(long, value_name = "DATA")]
+    pub(super) later: Option<PathBuf>,
+    /// A csv with a column 'row': the rows that have later labels, when not all do
+    #[arg(long, value_name = "CSV", requires = "later")]
+    pub(super) later_rows: Option<PathBuf>,
+    /// Use propensities as they are, even where labels are observed more often than they allow
+    #[arg(long)]
+    pub(super) keep_propensities: bool,
 }
 
 /// How settings are found.
@@ -47,7 +71,7 @@ pub(super) struct Tuning {
     /// Settings to try: default, or paper (Adam)
     #[arg(long, value_name = "NAME", default_value_t = default().grid)]
     grid: String,
-    /// What decides: loss, or METRIC@K[:ESTIMATOR] as in precision@1:unbiased [default: loss; precision@1 on --validation]
+    /// What decides: loss, or METRIC@K[:ESTIMATOR] as in precision@1:unbiased [default: loss]
     #[arg(long, value_name = "WHAT")]
     criterion: Option<String>,
     /// Share of the rows that are held out to decide on; 0 trains Adam for all epochs
@@ -59,6 +83,9 @@ pub(super) struct Tuning {
     /// The rows of --validation are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
     #[arg(long, value_name = "R/M", requires = "validation")]
     pub(super) validation_rate: Option<String>,
+    /// The pairs of --validation that were shown, relevant or not, when they are known
+    #[arg(long, value_name = "DATA", requires = "validation_rate")]
+    pub(super) validation_shown: Option<PathBuf>,
 }
 
 /// How rows are scaled.
@@ -76,15 +103,24 @@ pub(super) struct Learning {
     /// plugin: along with the classifier, by the likelihood of both; alternating: in turns with it, on two halves of the rows
     #[arg(long, value_name = "HOW")]
     pub(super) joint: Option<JointLearning>,
+    /// --joint plugin: begin from this many starts, and keep the best for each label
+    #[arg(long, value_name = "N", default_value_t = default().starts)]
+    pub(super) starts: usize,
 }
 
-/// The request that the options fill. The rate of a validation set may lie in a file whose length depends on the data: it is added
-/// when these are known.
+/// The request that the options fill. Rates may lie in a file whose length depends on the data: they are added when these are known.
 pub(super) fn request(args: &Args) -> Result<TrainRequest> {
-    let Args { solving, tuning, .. } = args;
-    if !solving.rate.is_empty() {
-        return Err(Error::value("--rate is the rate of a controlled set, which training does not take")
-            .hint("the learning rate of Adam is --learning-rate"));
+    let Args { solving, tuning, evidence, .. } = args;
+    match (&evidence.controlled, &evidence.rate) {
+        (None, Some(_)) => {
+            return Err(Error::value("--rate is the rate of a controlled set")
+                .expected("--controlled as well")
+                .hint("the learning rate of Adam is --learning-rate"));
+        }
+        (Some(_), None) => {
+            return Err(Error::value("a controlled set has a rate at which its labels were shown").expected("--rate as well"));
+        }
+        _ => {}
     }
     Ok(TrainRequest {
         loss: args.loss.clone(),
@@ -92,6 +128,7 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         clip: args.clip,
         weights: args.weights.as_deref().map(str::parse).transpose()?,
         joint: args.learning.joint,
+        starts: args.learning.starts,
         solver: solving.solver,
         decay: solving.decay.clone(),
         tolerance: solving.tolerance,
@@ -102,7 +139,18 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         grid: tuning.grid.clone(),
         criterion: tuning.criterion.as_deref().map(str::parse).transpose()?,
         holdout: tuning.holdout,
-        validation: tuning.validation.as_ref().map(|file| Validation { file: Some(file.clone()), rate: None }),
+        validation: tuning.validation.as_ref().map(|file| Validation {
+            file: Some(file.clone()),
+            shown: tuning.validation_shown.clone(),
+            ..Validation::default()
+        }),
+        controlled: evidence.controlled.as_ref().map(|file| TrainControlled {
+            file: Some(file.clone()),
+            shown: evidence.shown.clone(),
+            ..TrainControlled::default()
+        }),
+        later: evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() }),
+        raise: !evidence.keep_propensities,
         normalize: args.scaling.normalize,
         memory: args.memory.as_deref().map(size).transpose()?,
         seed: args.seed.seed,

@@ -1,5 +1,6 @@
 //! [`About`]: how a model came to be.
 
+use super::stack_table::{LaterOutcome, StackTable};
 use super::tuning::Trial;
 use crate::error::{Error, Result};
 use crate::propensity::checks::EffectiveSampleSize;
@@ -50,8 +51,14 @@ pub struct TrainOutcome {
     pub tuning: Option<Vec<Trial>>,
     /// How many positives the training rests on, when they have different weights.
     pub effective_sample_size: Option<EffectiveSampleSize>,
-    /// Labels that occur more often than their propensity allows, so that training raised it to their frequency.
+    /// Labels that are observed more often than their propensity allows, so that training raised it.
     pub raised_propensities: usize,
+    /// What was compared on a controlled set, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackTable>,
+    /// How later labels took part, when there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<LaterOutcome>,
 }
 
 impl About {

@@ -36,11 +36,13 @@ mod block;
 mod container;
 mod fingerprint;
 mod model;
+mod stack_table;
 mod store;
 mod tuning;
 
 pub use about::{About, TrainOutcome};
 pub use fingerprint::fingerprint;
 pub use model::{read, read_source, write};
+pub use stack_table::{LaterOutcome, StackLine, StackTable};
 pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
 pub use tuning::{Setting, Trial, Tuning};

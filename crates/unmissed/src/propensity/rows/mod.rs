@@ -17,7 +17,7 @@
 //! # Reference
 //! MacKay, "Bayesian interpolation", 1992, for the choice of v.
 
-mod arrow;
+pub(crate) mod arrow;
 mod balance;
 mod calibration;
 mod covariates;
@@ -27,6 +27,7 @@ mod given;
 mod given_file;
 mod matched;
 mod newton;
+mod pair_propensities;
 mod rank_hits;
 mod refit;
 
@@ -35,6 +36,7 @@ pub use covariates::{Covariate, Pair, Place, score_unit};
 pub use fit::{RowEvidence, RowFit};
 pub use given::{CovariateLevel, GivenCovariate, GivenName};
 pub use given_file::read_columns;
+pub use pair_propensities::PairPropensities;
 pub use rank_hits::RankHits;
 
 use newton::Parameters;
