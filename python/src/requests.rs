@@ -1,4 +1,4 @@
-//! What functions take when nothing is said: the library's default requests.
+//! The library's default requests.
 
 use crate::evaluate::json;
 use pyo3::prelude::*;

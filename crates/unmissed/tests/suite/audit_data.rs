@@ -1,6 +1,6 @@
 //! Audits of real data: two releases of an ontology, and a survey with a random part.
 
-use crate::common::shared;
+use crate::common::data;
 use std::path::Path;
 use unmissed::audit::{Audit, CandidateKind};
 use unmissed::data::formats::{ReadOptions, read};
@@ -59,7 +59,7 @@ fn popular(train: &Dataset<'_>, rows: usize) -> Csr<'static, f32> {
 /// Propensities of the literature are off by more than forty points on labels that were really missing, and the audit says so.
 #[test]
 fn two_releases_of_an_ontology_contradict_jpv() {
-    let Some(folder) = shared("data/hpo-timelapse") else { return };
+    let Some(folder) = data("hpo-timelapse") else { return };
     let file = |name: &str| dataset(&folder.join(name), None, None);
     let (train, test, later, truth) =
         (file("train_early.txt"), file("test_early.txt"), file("train_late.txt"), file("test_late.txt"));
@@ -92,7 +92,7 @@ fn two_releases_of_an_ontology_contradict_jpv() {
 /// With 290 users intervals are wide, and the page says how many more it takes.
 #[test]
 fn a_small_survey_needs_more_rows() {
-    let Some(folder) = shared("data/coat") else { return };
+    let Some(folder) = data("coat") else { return };
     let file = |name: &str| dataset(&folder.join(name), Some("matrix"), Some(4.0));
     let (chosen, controlled) = (file("train.ascii"), file("test.ascii"));
     // Users stand in the file in an order of their own, so every third is for testing.
