@@ -126,7 +126,7 @@ fn every_entry_is_one_file_with_its_page() {
         names
     };
     let estimators = sorted(PROPENSITY_ESTIMATORS.iter().map(|entry| entry.name()).collect());
-    assert_eq!(pages("estimators", &["mod", "estimate", "evidence", "spec"]), estimators);
+    assert_eq!(pages("estimators", &["mod", "estimate", "evidence", "options", "spec"]), estimators);
     let models = sorted(PROPENSITY_MODELS.iter().map(|entry| entry.name()).collect());
     assert_eq!(pages("models", &["mod", "spec"]), models);
 }
