@@ -4,8 +4,9 @@ use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use unmissed::audit::Audit;
 use unmissed::data::{Dataset, Dense, Labels, Scores};
-use unmissed::request::TrainRequest;
+use unmissed::request::{AuditRequest, TrainRequest};
 use unmissed::train::Trainer;
 
 /// What fields may hold: specs of every registry, lists, and numbers inside and outside of what makes sense. Whole numbers are small,
@@ -60,7 +61,7 @@ fn labels(input: &mut Unstructured<'_>, rows: usize, cols: u32) -> Result<Labels
 }
 
 /// Scores of some labels of each row, often tied.
-pub(crate) fn scores(input: &mut Unstructured<'_>, rows: usize, cols: u32) -> Result<Scores<'static>> {
+fn scores(input: &mut Unstructured<'_>, rows: usize, cols: u32) -> Result<Scores<'static>> {
     let labels = labels(input, rows, cols)?;
     let values = (0..labels.nnz()).map(|_| Ok(f32::from(input.int_in_range(-2i8..=2)?))).collect::<Result<Vec<_>>>()?;
     Ok(Scores::new(cols.into(), labels.offsets().to_vec(), labels.ids().to_vec(), values).expect("a value for each label"))
@@ -88,5 +89,42 @@ fn train_with(input: &mut Unstructured<'_>) -> Result<()> {
         trainer = trainer.validation(&validation);
     }
     let _ = trainer.train(&data);
+    Ok(())
+}
+
+/// Audits as a random request says, with some of the evidence that an audit takes.
+pub fn audit(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let _ = audit_with(&mut input);
+}
+
+fn audit_with(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some(mut request) = request::<AuditRequest>(input)? else { return Ok(()) };
+    request.bootstrap = request.bootstrap.min(5);
+    let (rows, train_rows, cols) = (input.int_in_range(0..=6)?, input.int_in_range(0..=6)?, input.int_in_range(1..=6)?);
+    let (test, train) = (dataset(input, rows, cols)?, dataset(input, train_rows, cols)?);
+    let (a, b) = (scores(input, rows, cols)?, scores(input, rows, cols)?);
+    let (later, controlled, truth) = (dataset(input, train_rows, cols)?, dataset(input, rows, cols)?, dataset(input, rows, cols)?);
+    let of_train = scores(input, train_rows, cols)?;
+    let Ok(mut audit) = Audit::new(&test, &[("a", &a), ("b;c", &b)]) else { return Ok(()) };
+    audit = audit.request(request);
+    let [with_train, with_later, with_controlled, with_truth, with_train_predictions] = input.arbitrary::<[bool; 5]>()?;
+    if with_train {
+        audit = audit.train(&train);
+    }
+    if with_later {
+        audit = audit.later(&later);
+    }
+    if with_controlled {
+        audit = audit.controlled(&controlled);
+    }
+    if with_train_predictions {
+        audit = audit.train_predictions("a", &of_train);
+    }
+    if with_truth {
+        let Ok(with_truth) = audit.truth(&truth) else { return Ok(()) };
+        audit = with_truth;
+    }
+    let _ = audit.run();
     Ok(())
 }

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _inputs
-from ._checks import array, number, optional, text, whole
-from ._inputs import Array
+from ._checks import number, optional, text, whole
+from ._choices import rate_of
+from ._deprecated import renamed
 from ._propensity import Propensities, as_propensities, of_arrays
 from ._registry import listed
 from ._work import working
 
-
-def _rates(rate: Any) -> float | Array:
-    if np.ndim(rate) > 0 and not isinstance(rate, tuple):
-        return array(rate, "rate")
-    try:
-        above, below = (rate if isinstance(rate, tuple) else f"{rate}/1".split("/")[:2])
-        return float(above) / float(below)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise ValueError(f"cannot read the rate: expected a number in (0, 1] or a fraction as in '16/300', found {rate!r}") from None
+if TYPE_CHECKING:
+    from .types import LabelsLike, PairsLike, PropensityLike, RateLike
 
 
-def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, float | Array]:
+def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, Any]:
     if controlled is None or rate is None:
         raise ValueError("a controlled set needs both controlled= and rate=")
-    return _inputs.labels(controlled, "controlled", columns), _rates(rate)
+    return _inputs.labels(controlled, "controlled", columns), rate_of(rate)
 
 
 def _pairs(value: Any, what: str, expected: str) -> list[tuple[int, int]] | None:
@@ -51,17 +43,18 @@ def _options(**given: Any) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in given.items() if value is not None]
 
 
+@renamed(threads="n_jobs")
 def fit_propensity(
     model: str,
     *,
-    train: Any,
-    controlled: Any = None,
-    rate: Any = None,
-    propensities: Any = None,
+    train: LabelsLike,
+    controlled: LabelsLike | None = None,
+    rate: RateLike | None = None,
+    propensities: PropensityLike | None = None,
     loss: str = "squared",
     starts: int = 16,
     random_state: int = 0,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Propensities:
     """Fit a curve to a controlled set, or to propensities that are known.
 
@@ -85,8 +78,8 @@ def fit_propensity(
         From how many points the search starts.
     random_state : int, default 0
         Seed of the perturbed starts.
-    threads : int, optional
-        How many threads work.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -111,28 +104,29 @@ def fit_propensity(
         "starts": whole(starts, "starts", 1, 10_000),
         "seed": whole(random_state, "random_state"),
     }
-    with working(threads, False) as how:
+    with working(n_jobs) as how:
         return of_arrays(_core.fit_propensity(text(model, "model"), labels, request, how))
 
 
 @listed("propensity-estimators")
+@renamed(threads="n_jobs")
 def estimate_propensity(
     method: str,
     *,
-    train: Any = None,
-    controlled: Any = None,
-    rate: Any = None,
-    later: Any = None,
-    hierarchy: Any = None,
-    bought: Any = None,
-    viewed: Any = None,
+    train: LabelsLike | None = None,
+    controlled: LabelsLike | None = None,
+    rate: RateLike | None = None,
+    later: LabelsLike | None = None,
+    hierarchy: PairsLike | None = None,
+    bought: PairsLike | None = None,
+    viewed: PairsLike | None = None,
     curve: str | None = None,
     shrink: bool = False,
     conditional: bool = False,
     threshold: int | None = None,
     level: float | None = None,
     random_state: int = 0,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Propensities:
     """Estimate propensities from data that tell more than the training labels do.
 
@@ -166,8 +160,8 @@ def estimate_propensity(
         Level of intervals, 0.95 unless given.
     random_state : int, default 0
         Seed of the fit.
-    threads : int, optional
-        How many threads work.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -201,5 +195,5 @@ def estimate_propensity(
             seed=whole(random_state, "random_state") or None,
         ),
     }
-    with working(threads, False) as how:
+    with working(n_jobs) as how:
         return of_arrays(_core.estimate(text(method, "method"), labels, request, how))

@@ -1,24 +1,22 @@
 //! The propensities that an audit compares: those that users assume, and those that the evidence of the audit gives.
 //!
 //! Without a choice: `constant`, `jpv` (with the constants that the literature uses for the data set, if it is a known one) and
-//! `power`; then whatever the evidence allows. A controlled set gives curves fitted to it and the shrunken estimate; a later
-//! snapshot gives fitted curves, the time-lapse estimate and its shrunken form.
+//! `power`; then whatever the evidence allows: curves fitted to it, and the estimate of every propensity estimator that needs no other.
 
+use super::checked::Checked;
 use super::result::{CandidateKind, DirectReport, PropensityReport};
 use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::bands::bands;
 use crate::propensity::contradiction::{Contradiction, against_controlled, against_later};
-use crate::propensity::estimators::{Direct, direct, shrunken, timelapse};
+use crate::propensity::estimators::{ControlledSet, Direct, EstimatedValues, PropensityEvidence, audited};
 use crate::propensity::fit::{CurveEvidence, FitOptions, fit, mse_of};
 use crate::propensity::models::{self, PropensitySpec};
 use crate::propensity::points::{curve_points, direct_points, label_points};
-use crate::propensity::{Phi, Propensities, Ratio, checks};
+use crate::propensity::{Phi, Propensities, checks};
 
 /// Curves that are fitted to evidence.
 const FAMILIES: [&str; 3] = ["jpv", "power", "richards"];
-/// The curve that estimates are shrunken towards.
-const TOWARDS: &str = "power";
 /// How often the data are copied for the scaling check.
 const COPIES: f64 = 10.0;
 
@@ -32,8 +30,18 @@ pub(super) struct Candidate {
 
 /// What is known about the missing labels of the training rows.
 pub(super) enum Known<'a> {
-    Controlled { labels: &'a Labels<'a>, rates: &'a Rate },
+    Controlled { labels: &'a Labels<'a>, rate: &'a Rate },
     Later { labels: &'a Labels<'a> },
+}
+
+impl<'a> Known<'a> {
+    fn evidence(&self, train: &'a Labels<'a>) -> PropensityEvidence<'a> {
+        let evidence = PropensityEvidence::new(train);
+        match *self {
+            Known::Controlled { labels, rate } => evidence.controlled(ControlledSet { labels, rate, shown: None }),
+            Known::Later { labels } => evidence.later(labels),
+        }
+    }
 }
 
 /// All candidates, and what the evidence itself says.
@@ -44,23 +52,21 @@ pub(super) struct Candidates {
     evidence: Option<CurveEvidence>,
 }
 
-/// The models that are looked at unless others are named.
-pub(super) fn defaults(data: &str) -> Result<Vec<PropensitySpec>> {
+/// The models that are looked at unless others are named, with the constants of a known data set.
+pub(super) fn usual_models(data: &str) -> Result<Vec<PropensitySpec>> {
     ["constant".to_owned(), models::spec_for("jpv", data)?, "power".to_owned()].iter().map(|spec| models::parse(spec)).collect()
 }
 
 impl Candidates {
     /// The given models, then what the evidence allows.
     pub(super) fn new(
-        models: &[PropensitySpec],
+        checked: &Checked<'_>,
         given: &[Propensities],
         train: Option<(&Labels<'_>, &LabelStats)>,
         test_labels: u64,
-        known: Option<&Known<'_>>,
-        (level, seed): (f64, u64),
     ) -> Result<Candidates> {
         let mut candidates = Candidates { all: Vec::new(), direct: None, left_out: Vec::new(), evidence: None };
-        for model in models {
+        for model in &checked.models {
             let propensities = model.per_label(train.map(|(_, stats)| stats), test_labels)?;
             let name = propensities.origin().name();
             candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: model.curve().cloned(), propensities });
@@ -69,31 +75,32 @@ impl Candidates {
             let name = propensities.origin().to_string();
             candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: None, propensities: propensities.clone() });
         }
-        let Some(known) = known else { return Ok(candidates) };
+        let Some(known) = &checked.known else { return Ok(candidates) };
         let Some((labels, stats)) = train else {
             return Err(Error::value("evidence about missing labels needs the training labels that it is compared with")
                 .hint("pass the training labels"));
         };
-        let options = FitOptions { seed, ..FitOptions::default() };
-        match known {
-            Known::Controlled { labels: controlled, rates } => {
-                let direct = direct::direct(stats, &LabelStats::of(controlled), rates, level)?;
-                candidates.fit(&direct.evidence(), stats, &options)?;
-                match shrunken::shrunken(&direct, &models::family(TOWARDS)?, &options, level) {
-                    Ok(found) => candidates.estimated(found.propensities),
-                    Err(error) => candidates.left_out.push(format!("shrunken: {error}")),
-                }
-                candidates.evidence = Some(direct.evidence());
-                candidates.direct = Some(direct);
+        let options = FitOptions { seed: checked.request.seed, ..FitOptions::default() };
+        let level = checked.request.level.get();
+        let evidence = known.evidence(labels);
+        evidence.check()?;
+        let mut estimates = Vec::new();
+        for spec in audited(&evidence, level, options.seed)? {
+            match spec.estimate(&evidence) {
+                Ok(estimate) => estimates.push(estimate),
+                Err(error) => candidates.left_out.push(format!("{}: {error}", spec.name())),
             }
-            Known::Later { labels: later } => {
-                let how = Ratio { level, options: options.clone(), ..Ratio::new(models::family(TOWARDS)?) };
-                let plain = timelapse::timelapse(labels, later, &how)?;
-                let evidence = CurveEvidence::from_propensities(&plain.propensities, stats)?;
-                candidates.fit(&evidence, stats, &options)?;
-                candidates.estimated(plain.propensities);
-                candidates.estimated(timelapse::timelapse(labels, later, &how.shrunken())?.propensities);
-                candidates.evidence = Some(evidence);
+        }
+        // The first is the plainest: what the evidence says label by label.
+        if let Some(plain) = estimates.first() {
+            let evidence = plain.curve_evidence(stats)?;
+            candidates.fit(&evidence, stats, &options)?;
+            candidates.evidence = Some(evidence);
+        }
+        for estimate in estimates {
+            match estimate.values {
+                EstimatedValues::All(propensities) => candidates.estimated(propensities),
+                EstimatedValues::WithGaps(direct) => candidates.direct = Some(direct),
             }
         }
         Ok(candidates)
@@ -207,7 +214,7 @@ impl Candidates {
 
 fn against(p: &Propensities, train: &Labels<'_>, known: &Known<'_>, level: f64) -> Result<Contradiction> {
     match known {
-        Known::Controlled { labels, rates } => against_controlled(p, train, labels, rates, level),
+        Known::Controlled { labels, rate } => against_controlled(p, train, labels, rate, level),
         Known::Later { labels } => against_later(p, train, labels, level),
     }
 }

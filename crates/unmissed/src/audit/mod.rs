@@ -20,6 +20,7 @@
 mod assumptions;
 mod builder;
 mod candidates;
+mod checked;
 mod conclusion;
 pub mod demo;
 // What the page recomputes; nothing else asks for it.

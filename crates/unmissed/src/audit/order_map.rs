@@ -3,6 +3,7 @@
 //! For every (a, b) of a grid, the unbiased precision@k of one model minus that of the other, from hits by training count. One
 //! number for each cell, so the picture is the formula and nothing else.
 
+use super::verdict::Verdict;
 use crate::data::LabelStats;
 use crate::error::Result;
 use crate::evaluate::HitsByCount;
@@ -53,6 +54,25 @@ impl OrderMap {
         let difference = (0..COLUMNS * ROWS).into_par_iter().map(cell).collect::<Result<_>>()?;
         let name = |place: usize| hits.models[place].name.clone();
         Ok(OrderMap { first: name(first), second: name(second), k, a, b, difference })
+    }
+
+    /// The map of the two models that are ahead as observed; `None` for a single model, or with too few rows for JPV's curve.
+    pub(super) fn of_leaders(hits: &HitsByCount, stats: &LabelStats, verdict: &Verdict) -> Result<Option<OrderMap>> {
+        let value = |name: &str| {
+            let scores = &verdict.standings.first()?.scores;
+            scores.iter().find(|score| score.model == name)?.value
+        };
+        let mut order: Vec<usize> = (0..hits.models.len()).collect();
+        order.sort_by(|a, b| {
+            let [a, b] = [a, b].map(|place| value(&hits.models[*place].name).unwrap_or(0.0));
+            b.total_cmp(&a)
+        });
+        match order[..] {
+            [first, second, ..] if stats.rows() as f64 > std::f64::consts::E => {
+                OrderMap::new(hits, stats, verdict.k, first, second).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Share of the cells in which the second model is ahead.

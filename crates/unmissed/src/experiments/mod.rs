@@ -3,7 +3,7 @@
 //! An experiment is an entry of [`EXPERIMENTS`]. It says which table or figure of the paper it belongs to, which data it needs and
 //! how long it takes; [`Experiment::run`] gives an [`Outcome`]: tables with our numbers beside the paper's, charts, and claims that
 //! hold or do not. What it works with is a [`Context`]: how large, which seed, which data sets the user has, and where finished
-//! parts are kept, so that a run that was interrupted goes on where it was. Adding an experiment is one new file and one line
+//! parts are kept, so that an interrupted run resumes where it was. Adding an experiment is one new file and one line
 //! in the list.
 //!
 //! # Reference

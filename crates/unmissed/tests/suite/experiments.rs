@@ -131,7 +131,7 @@ fn yahoo_r3_is_read_from_its_original_files() {
 
 #[test]
 fn coat_is_a_survey() {
-    let Some(folder) = crate::common::shared("data/coat") else { return };
+    let Some(folder) = crate::common::data("coat") else { return };
     let context = Context { data: data_folders(&[folder]).unwrap(), ..context(Size::Tiny) };
     let outcome = find("controlled").unwrap().run(&context).unwrap();
     assert_eq!(outcome.tables[0].rows().len(), 9 + 8);

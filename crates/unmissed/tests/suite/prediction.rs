@@ -65,9 +65,9 @@ fn naive(model: &Model, data: &Csr<'_, f32>, options: &PredictOptions<'_>) -> Ve
             let mut ranked: Vec<(f32, u32, f32)> = (0..model.labels() as u32)
                 .filter_map(|label| {
                     let z = logit(model, row, label);
-                    let probability = sigmoid(f64::from(z)) * options.propensity.map_or(1.0, |p| 1.0 / p.get(label));
+                    let probability = sigmoid(f64::from(z)) * options.propensities.map_or(1.0, |p| 1.0 / p.get(label));
                     let score = (probability * options.weights.map_or(1.0, |w| w[label as usize])) as f32;
-                    let adjusted = options.propensity.is_some() || options.weights.is_some();
+                    let adjusted = options.propensities.is_some() || options.weights.is_some();
                     let kept = options.threshold.is_none_or(|least| probability >= least);
                     kept.then_some((if adjusted { score } else { z }, label, if options.logits { z } else { score }))
                 })
@@ -111,10 +111,10 @@ proptest! {
         let options = match kind {
             0 => plain,
             1 => PredictOptions { logits: true, ..plain },
-            2 => PredictOptions { propensity: Some(&p), ..plain },
+            2 => PredictOptions { propensities: Some(&p), ..plain },
             3 => PredictOptions { weights: Some(&weights), ..plain },
             4 => PredictOptions { threshold: Some(0.75), k: 1000, ..plain },
-            _ => PredictOptions { threshold: Some(0.75), propensity: Some(&p), weights: Some(&weights), ..plain },
+            _ => PredictOptions { threshold: Some(0.75), propensities: Some(&p), weights: Some(&weights), ..plain },
         };
         let expected = naive(&model, &data, &options);
         let sparse = Features::Sparse(data.clone());
@@ -212,7 +212,7 @@ fn options_that_make_no_sense_are_refused() {
     for (options, part) in [
         (PredictOptions { k: 0, ..plain }, "expected at least 1, found 0"),
         (
-            PredictOptions { propensity: Some(&p), ..plain },
+            PredictOptions { propensities: Some(&p), ..plain },
             "the number of propensities is not that of the model's labels: expected 2, found 1",
         ),
         (PredictOptions { weights: Some(&[1.0]), ..plain }, "the number of weights"),

@@ -61,14 +61,15 @@ pub trait PropensityEstimator: Named + Sealed + Sync {
     }
 }
 
-/// The estimators that an audit asks, for which the evidence is there.
-pub fn audited(evidence: &PropensityEvidence<'_>) -> Result<Vec<PropensityEstimatorSpec>> {
-    let possible = PROPENSITY_ESTIMATORS.iter().filter(|entry| entry.inputs().iter().all(|input| evidence.has(*input)));
-    possible
-        .flat_map(|entry| entry.audited().iter().map(|options| (entry.name(), *options)))
-        .map(|(name, options)| match options {
-            "" => name.parse(),
-            _ => format!("{name}:{options}").parse(),
+/// The estimators that an audit asks, at its level and seed: those for which the evidence is there.
+pub fn audited(evidence: &PropensityEvidence<'_>, level: f64, seed: u64) -> Result<Vec<PropensityEstimatorSpec>> {
+    let possible = PROPENSITY_ESTIMATORS.iter().filter(|entry| evidence.missing(**entry).is_empty());
+    let specs = possible.flat_map(|entry| entry.audited().iter().map(|options| (entry.name(), *options)));
+    specs
+        .map(|(name, options)| {
+            let spec: PropensityEstimatorSpec =
+                if options.is_empty() { name.parse()? } else { format!("{name}:{options}").parse()? };
+            Ok(spec.with_level_and_seed(level, seed))
         })
         .collect()
 }

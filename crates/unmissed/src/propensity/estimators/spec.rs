@@ -123,11 +123,17 @@ impl PropensityEstimatorSpec {
         level: f64,
         seed: u64,
     ) -> Result<PropensityEstimatorSpec> {
-        let mut spec = PropensityEstimatorSpec::new(estimator)?;
+        let mut spec = PropensityEstimatorSpec::new(estimator)?.with_level_and_seed(level, seed);
         spec.put(&CURVE, OptionValue::Curve(family.clone()));
-        spec.put(&LEVEL, OptionValue::Level(level));
-        spec.put(&SEED, OptionValue::Whole(seed));
         Ok(spec)
+    }
+
+    /// At another level and seed, where the estimator has them.
+    #[must_use]
+    pub(super) fn with_level_and_seed(mut self, level: f64, seed: u64) -> Self {
+        self.put(&LEVEL, OptionValue::Level(level));
+        self.put(&SEED, OptionValue::Whole(seed));
+        self
     }
 
     /// Gives an option a value, if the estimator has it.
