@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use crate::model::{Linear, model_of_bytes, read_model, train};
     #[pymodule_export]
-    use crate::registry::{corrects, nature, offers, parameters, registry, syntaxes};
+    use crate::registry::{nature, offers, parameters, registry, syntaxes};
     #[pymodule_export]
     use crate::requests::default_requests;
     #[pymodule_export]

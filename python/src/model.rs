@@ -88,7 +88,7 @@ impl Settings<'_> {
     }
 }
 
-/// Trains a model; also gives the propensities that were learned, when they were.
+/// Trains a model; also gives what was found on the way: propensities that were learned, and what to warn of.
 #[pyfunction]
 pub(crate) fn train<'py>(
     py: Python<'py>,
@@ -96,7 +96,7 @@ pub(crate) fn train<'py>(
     labels: Sparse<'_>,
     settings: Settings<'_>,
     how: How,
-) -> PyResult<(Linear, Option<Bound<'py, PyDict>>)> {
+) -> PyResult<(Linear, Bound<'py, PyDict>)> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
     let propensities = settings.propensities.as_ref().map(|given| given.propensities()).transpose()?;
     let propensities = propensities.transpose().map_err(exception)?;
@@ -116,8 +116,13 @@ pub(crate) fn train<'py>(
         let trainer = weights.iter().fold(trainer, |trainer, weights| trainer.weights(weights));
         trainer.train(&data)
     })?;
-    let learned = trained.learned.as_ref().map(|learned| arrays(py, learned)).transpose()?;
-    Ok((Linear { model, about: trained.about }, learned))
+    let found = PyDict::new(py);
+    found.set_item("learned", trained.learned.as_ref().map(|learned| arrays(py, learned)).transpose()?)?;
+    found.set_item("iterations", trained.iterations)?;
+    found.set_item("unconverged", trained.unconverged)?;
+    found.set_item("unused", trained.unused.is_some())?;
+    found.set_item("uncorrected", trained.uncorrected)?;
+    Ok((Linear { model, about: trained.about }, found))
 }
 
 /// Reads a model's file.

@@ -1,5 +1,6 @@
 """Files and artificial data."""
 
+import errno
 import inspect
 import subprocess
 
@@ -101,8 +102,9 @@ def test_what_cannot_be_held_is_said(tmp_path, small):
 
 
 def test_errors_are_the_librarys(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+    with pytest.raises(FileNotFoundError, match="nowhere.txt") as caught:
         um.read("nowhere.txt")
+    assert (caught.value.errno, str(caught.value.filename)) == (errno.ENOENT, "nowhere.txt")
     (tmp_path / "bad.txt").write_text("2 3 4\n0 0:1\n9 0:1\n")
     with pytest.raises(um.FormatError, match=r"bad.txt:3: .*found 9"):
         um.read(tmp_path / "bad.txt")

@@ -11,6 +11,7 @@ from test_evaluate import CLI
 pytest.importorskip("sklearn", minversion="1.6")
 
 from sklearn.base import clone  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
@@ -114,6 +115,9 @@ def test_nothing_is_corrected_unless_propensities_are_given(balls):
     assert np.array_equal(auto.coef_, um.OneVsRest("unbiased-logistic", "jpv").fit(balls.train).coef_)
     # A later fit without propensities leaves nothing of the earlier one.
     assert not hasattr(auto.set_params(propensity=None).fit(balls.train), "propensities_")
+    assert 1 <= auto.n_iter_ < 50
+    with pytest.warns(ConvergenceWarning, match="did not converge on"):
+        assert um.OneVsRest(max_iter=1, tol=1e-6).fit(balls.train).n_iter_ == 1
     with pytest.warns(UserWarning, match="'unbiased-logistic' had no propensities"):
         assert not hasattr(um.OneVsRest("unbiased-logistic").fit(balls.train), "propensities_")
     with pytest.warns(UserWarning, match="'logistic' does not use propensities"):
@@ -167,7 +171,7 @@ def test_settings_that_make_no_sense(balls):
         ({"decay": -1}, "decay"),
         ({"decay": 0}, "needs an L2 penalty"),
         ({"learning_rate": 0.1}, "the learning rate is for Adam"),
-        ({"solver": "adam", "tolerance": 0.1}, "the tolerance is for Newton's method"),
+        ({"solver": "adam", "tol": 0.1}, "the tolerance is for Newton's method"),
         ({"criterion": "precision@1"}, "nothing to decide"),
         ({"clip": 0.5}, "clip"),
         ({"propensity": "jvp"}, "did you mean 'jpv'"),

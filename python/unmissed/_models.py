@@ -19,6 +19,7 @@ from ._work import working
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.utils.multiclass import check_classification_targets, type_of_target
     from sklearn.utils.validation import check_random_state, column_or_1d, validate_data
 
@@ -28,9 +29,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from .types import FeaturesLike, Path, PropensityLike, TargetsLike, WeightsLike
-
-#: What ``loss="auto"`` is with propensities, and without.
-CORRECTED, PLAIN = "unbiased-logistic", "logistic"
 
 
 @listed("losses")
@@ -107,6 +105,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Training positives of each label.
     n_rows_ : int
         Training rows.
+    n_iter_ : int
+        The most steps of Newton's method that a label took, or the epochs of Adam.
     n_features_in_ : int
         Features.
 
@@ -193,9 +193,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = data.X, data.y if y is None else y
         rows, labels = self._training_data(X, y)
         given = None if self.propensity is None else _of_matrix(self.propensity, labels)
-        loss = self._loss()
         settings = {
-            "loss": loss,
+            "loss": text(self.loss, "loss"),
             "propensities": None if given is None else given._arrays(),
             "solver": text(self.solver, "solver"),
             "tolerance": optional(number, self.tol, "tol"),
@@ -215,22 +214,26 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "seed": _seed(self.random_state),
         }
         with working(self.n_jobs, self.verbose) as how:
-            model, learned = _core.train(rows, labels, settings, how)
+            model, found = _core.train(rows, labels, settings, how)
         self._take(model)
-        self._keep(of_arrays(learned) if learned is not None else given if _core.corrects(loss) else None)
-        if given is None and learned is None and _core.corrects(loss):
-            warnings.warn(f"'{loss}' had no propensities to correct with, so nothing was taken to be missing: pass propensity=", stacklevel=2)
-        if given is not None and not _core.corrects(loss):
-            warnings.warn(f"'{loss}' does not use propensities: loss='auto' does, or divide by them in predict_top_k", stacklevel=2)
+        self.n_iter_ = found["iterations"]
+        learned = found["learned"]
+        self._keep(of_arrays(learned) if learned is not None else None if found["unused"] else given)
+        self._warn(found)
         return self
 
-    def _loss(self) -> str:
-        if self.joint == "plugin":
-            # That is what learning along with the weights is.
-            return "plugin-logistic"
-        if text(self.loss, "loss") != "auto":
-            return self.loss
-        return PLAIN if self.propensity is None and self.joint is None else CORRECTED
+    def _warn(self, found: dict[str, Any]) -> None:
+        """What a user of the model should know about its training."""
+        if found["uncorrected"]:
+            missing = "had no propensities to correct with, so nothing was taken to be missing: pass propensity="
+            warnings.warn(f"'{self.loss}' {missing}", stacklevel=3)
+        if found["unused"]:
+            unused = "does not use propensities: loss='auto' does, or divide by them in predict_top_k"
+            warnings.warn(f"'{self.loss}' {unused}", stacklevel=3)
+        if found["unconverged"]:
+            where = f"{found['unconverged']} of {len(self.classes_)} labels"
+            advice = "increase max_iter, tol or decay"
+            warnings.warn(f"Newton's method did not converge on {where}: {advice}", ConvergenceWarning, stacklevel=3)
 
     def _keep(self, used: Propensities | None) -> None:
         """Propensities, when training used any; those of an earlier fit go."""

@@ -32,6 +32,8 @@ pub struct Finished {
     pub propensities: Option<Vec<f64>>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
+    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    pub iterations: usize,
 }
 
 /// A model that is trained.
@@ -43,6 +45,8 @@ pub struct Fitted {
     pub propensities: Option<Propensities>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
+    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    pub iterations: usize,
 }
 
 impl Finished {
@@ -59,8 +63,9 @@ impl Finished {
         }
         let first = parts.first().map_or(0, |part| part.block.first);
         let unconverged = parts.iter().map(|part| part.unconverged).sum();
+        let iterations = parts.iter().map(|part| part.iterations).max().unwrap_or_default();
         let propensities = parts.into_iter().map(|part| part.propensities).collect::<Option<Vec<_>>>().map(|parts| parts.concat());
-        Finished { block: Block { first, bias, weights }, propensities, unconverged }
+        Finished { block: Block { first, bias, weights }, propensities, unconverged, iterations }
     }
 }
 
@@ -120,9 +125,10 @@ impl CheckedTraining<'_> {
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
         let propensities = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
         let unconverged = finished.iter().map(|finished| finished.unconverged).sum();
+        let iterations = finished.iter().map(|finished| finished.iterations).max().unwrap_or_default();
         let blocks = finished.into_iter().map(|finished| finished.block).collect();
         let model = Model::new(self.features.cols(), self.normalize, blocks)?;
-        Ok(Fitted { model, propensities, unconverged })
+        Ok(Fitted { model, propensities, unconverged, iterations })
     }
 
     /// Trains the blocks on the rows.
@@ -197,9 +203,13 @@ impl CheckedTraining<'_> {
     }
 
     fn train_together(&self, problem: &Problem<'_>, first: u32) -> Result<Finished> {
-        let plain = |block| Finished { block, propensities: None, unconverged: 0 };
         let finished = match &self.solver {
-            Solver::Adam(adam) => adam::train::<TOGETHER>(problem, first, adam, self.decay).map(plain),
+            Solver::Adam(adam) => adam::train::<TOGETHER>(problem, first, adam, self.decay).map(|block| Finished {
+                block,
+                propensities: None,
+                unconverged: 0,
+                iterations: adam.epochs,
+            }),
             Solver::Newton(newton) => newton::train::<TOGETHER>(problem, first, newton, self.decay),
             Solver::Joint(adam) => joint::train::<TOGETHER>(problem, first, adam, self.decay),
         }?;

@@ -61,7 +61,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, adam: &Ad
         part.set_propensities(parameters[0].map(|p| sigmoid(f64::from(p))));
     })?;
     let propensities = part.exact_propensities()[..part.width].to_vec();
-    Ok(Finished { block, propensities: Some(propensities), unconverged: 0 })
+    Ok(Finished { block, propensities: Some(propensities), unconverged: 0, iterations: adam.epochs })
 }
 
 /// Turns the logits of a batch into gradients of its mean loss; gives those of p'.

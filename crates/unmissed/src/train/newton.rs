@@ -185,6 +185,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
     objective.refresh(&mut terms);
     let mut open: [bool; W] = std::array::from_fn(|column| column < objective.part.width);
     let mut start = [0.0; W];
+    let mut iterations = 0;
     for round in 0..=newton.max_steps {
         objective.gather(&terms.gradients, &weights, &mut gradient);
         let norms = gradient.dot(&gradient);
@@ -200,6 +201,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
         let lengths = search_line(&objective, &mut terms, &weights, &gradient, &mut work);
         (0..W).for_each(|column| open[column] &= lengths[column] > 0.0);
         weights.combine([1.0; W], lengths, &work.step);
+        iterations = round + 1;
         problem.progress.advance(0)?;
     }
     if let Some(held_out) = problem.held_out {
@@ -209,7 +211,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
     let width = objective.part.width;
     let lines = weights.lines.get().iter().flat_map(|line| &line[..width]).copied().collect();
     let block = Block { first, bias: weights.bias[..width].to_vec(), weights: lines };
-    Ok(Finished { block, propensities: None, unconverged: open.iter().filter(|open| **open).count() })
+    Ok(Finished { block, propensities: None, unconverged: open.iter().filter(|open| **open).count(), iterations })
 }
 
 /// How far to go along the step, by column: 1, or a half of it and so on until the objective falls by enough. Leaves `terms` at

@@ -39,6 +39,8 @@ pub struct Trained {
     pub learned: Option<Propensities>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
+    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    pub iterations: usize,
     /// Where the propensities came from that were given and that the loss makes no use of.
     pub unused: Option<Origin>,
     /// Whether the loss corrects for missing labels and had no propensities to do so.
@@ -74,10 +76,10 @@ impl Trainer<'_> {
         let training = self.checked(&plan, data)?;
         let prepared = self.prepare(&plan, &training)?;
         let training = prepared.apply(&training)?;
-        let Fitted { model, propensities, unconverged } = training.fit()?;
+        let Fitted { model, propensities, unconverged, iterations } = training.fit()?;
         let learned = propensities.map_or_else(|| prepared.alternated(), |learned| Ok(Some(learned)))?;
         let trained = self.trained(&training, prepared.tuning, learned)?;
-        Ok((model, Trained { unconverged, ..trained }))
+        Ok((model, Trained { unconverged, iterations, ..trained }))
     }
 
     /// Trains a model into a file. Finished blocks are kept beside it until all are there, so a run that is interrupted, in
@@ -107,11 +109,12 @@ impl Trainer<'_> {
         let training = prepared.apply(&training)?;
         let missing = store.missing()?;
         let resumed = blocks(training.labels())?.len() - missing.len();
-        training.fit_blocks(&missing, &|Finished { block, propensities, unconverged }| {
-            store.put(&block, BlockNote { propensities, unconverged })
+        training.fit_blocks(&missing, &|Finished { block, propensities, unconverged, iterations }| {
+            store.put(&block, BlockNote { propensities, unconverged, iterations })
         })?;
         let notes = store.notes()?;
         let unconverged = notes.iter().map(|note| note.unconverged).sum();
+        let iterations = notes.iter().map(|note| note.iterations).max().unwrap_or_default();
         let learned = match plan.joint {
             Some(JointLearning::Plugin) => {
                 Some(joint::learned(notes.into_iter().filter_map(|note| note.propensities).flatten().collect())?)
@@ -120,7 +123,7 @@ impl Trainer<'_> {
         };
         let trained = self.trained(&training, prepared.tuning, learned)?;
         store.finish(&trained.about)?;
-        Ok(Trained { unconverged, resumed, ..trained })
+        Ok(Trained { unconverged, iterations, resumed, ..trained })
     }
 
     /// Only the search for settings that the request asks for; `None` when it asks for none.
@@ -187,7 +190,7 @@ impl Trainer<'_> {
         about.request = Some(self.request.recorded());
         about.outcome = Some(outcome.clone());
         let uncorrected = training.loss.nature().corrects && about.propensity.is_none();
-        Ok(Trained { about, outcome, tuning, learned, unconverged: 0, unused, uncorrected, resumed: 0 })
+        Ok(Trained { about, outcome, tuning, learned, unconverged: 0, iterations: 0, unused, uncorrected, resumed: 0 })
     }
 }
 

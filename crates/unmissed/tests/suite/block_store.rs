@@ -29,7 +29,7 @@ fn manifest() -> Manifest {
 
 /// A note that belongs to no other block.
 fn note(first: usize) -> BlockNote {
-    BlockNote { propensities: Some(vec![0.5; WIDTH]), unconverged: first }
+    BlockNote { propensities: Some(vec![0.5; WIDTH]), unconverged: first, iterations: 1 }
 }
 
 /// Every other block is mostly zero.

@@ -148,13 +148,16 @@ fn requests() -> [TrainRequest; 3] {
 #[test]
 fn labels_on_which_newton_does_not_converge_are_counted() {
     let data = sparse();
-    let unconverged = |tolerance, max_steps| {
+    let fitted = |tolerance, max_steps| {
         let request = TrainRequest { decay: vec![1e-3], tolerance, max_steps, ..TrainRequest::default() };
-        Trainer::new(request).check(&data).unwrap().fit().unwrap().unconverged
+        Trainer::new(request).check(&data).unwrap().fit().unwrap()
     };
-    assert_eq!(unconverged(None, None), 0);
-    let hurried = unconverged(Some(1e-6), Some(1));
-    assert!(hurried > 20, "one step finished all but {hurried} of 40 labels");
+    let enough = fitted(None, None);
+    assert_eq!(enough.unconverged, 0);
+    assert!((2..50).contains(&enough.iterations), "{}", enough.iterations);
+    let hurried = fitted(Some(1e-6), Some(1));
+    assert!(hurried.unconverged > 20, "one step finished all but {} of 40 labels", hurried.unconverged);
+    assert_eq!(hurried.iterations, 1);
 }
 
 #[test]

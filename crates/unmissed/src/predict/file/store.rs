@@ -72,6 +72,9 @@ pub struct BlockNote {
     pub propensities: Option<Vec<f64>>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
+    /// The most steps of Newton's method that a label took, or the epochs of Adam; runs of earlier versions did not note them.
+    #[serde(default)]
+    pub iterations: usize,
 }
 
 impl Manifest {

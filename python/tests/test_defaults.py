@@ -1,0 +1,52 @@
+"""Python's defaults are those of the library's requests: every field has its keyword, every keyword its field, and both say the same."""
+
+import inspect
+import json
+
+import pytest
+
+import unmissed as um
+from unmissed import _core
+
+#: Fields under another name in Python.
+RENAMED = {"propensities": "propensity", "seed": "random_state", "tolerance": "tol", "max_steps": "max_iter"}
+
+#: Fields that Python leaves as they are: shards, files and memory belong to the command line.
+NOT_IN_PYTHON = {"evaluate": {"shard"}, "audit": set(), "train": {"validation", "memory"}}
+
+#: Keywords that say how work is done, in which form data come, or what the data are: no choices about the result.
+OF_PYTHON = {
+    "evaluate": {"y_true", "y_pred", "train", "shown", "label_counts", "row_covariates", "pair_covariates", "n_labels"},
+    "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels"},
+    "train": set(),
+}
+
+
+def as_python(field, value):
+    """A default of a request as Python writes it."""
+    if field in ("propensities", "decay", "learning_rate") and value == []:
+        return None
+    if (field, value) == ("normalize", "auto"):
+        return None
+    if field == "conventions":
+        # None asks for none of the conventions that differ from ours.
+        return None
+    return tuple(value) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "audit", "train"])
+def test_defaults_are_those_of_the_library(verb):
+    if verb == "train":
+        pytest.importorskip("sklearn")
+    function = {"evaluate": "evaluate", "audit": "audit", "train": "OneVsRest"}[verb]
+    request = json.loads(_core.default_requests())[verb]
+    keywords = {name: one.default for name, one in inspect.signature(getattr(um, function)).parameters.items()}
+    ours = {name: default for name, default in keywords.items() if name not in OF_PYTHON[verb] | {"n_jobs", "verbose"}}
+    theirs = {RENAMED.get(name, name): as_python(name, value) for name, value in request.items() if name not in NOT_IN_PYTHON[verb]}
+    assert ours == theirs
+    assert NOT_IN_PYTHON[verb] <= set(request) and OF_PYTHON[verb] <= set(keywords)
+
+
+def test_every_verb_is_compared():
+    assert set(json.loads(_core.default_requests())) == set(OF_PYTHON)
+
