@@ -9,10 +9,10 @@ use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
 use unmissed::audit::Audit;
-use unmissed::data::{Csr, Dataset, Rate};
+use unmissed::data::{Csr, Dataset};
 use unmissed::evaluate::Groups;
 use unmissed::report::page;
-use unmissed::request::{AuditRequest, GroupsSpec, KList, Level, WeightsSpec};
+use unmissed::request::{AuditRequest, KList, Level, WeightsSpec};
 
 /// What there is beside the test rows and their predictions, and what is asked for.
 #[derive(FromPyObject)]
@@ -47,7 +47,7 @@ impl AuditInputs<'_> {
         let (mut groups_spec, mut groups) = (None, None);
         match &self.groups {
             Some(Grouping::Names(names)) => groups = Some(Groups::from_names(names).map_err(exception)?),
-            Some(Grouping::Frequency(how, cuts)) => groups_spec = Some(groups_by(how, cuts).map_err(exception)?),
+            Some(Grouping::Spec(spec)) => groups_spec = Some(spec.parse().map_err(exception)?),
             None => {}
         }
         let (mut weights_spec, mut weights) = (None, None);
@@ -66,7 +66,7 @@ impl AuditInputs<'_> {
             seed: self.seed,
             groups: groups_spec,
             weights: weights_spec,
-            rate: self.rate.as_ref().map(rate).transpose()?,
+            rate: self.rate.as_ref().map(Shown::rate).transpose()?,
         };
         Ok(Asked { request, groups, weights })
     }
@@ -128,19 +128,6 @@ pub(crate) fn audit(
         Ok((result, page))
     })?;
     Ok((json(&result.0)?, result.1))
-}
-
-/// Groups by frequency; without cuts those of the library.
-fn groups_by(how: &str, cuts: &[f64]) -> Result<GroupsSpec> {
-    let list = cuts.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
-    if list.is_empty() { how.parse() } else { format!("{how}:{list}").parse() }
-}
-
-fn rate(shown: &Shown<'_>) -> PyResult<Rate> {
-    Ok(match shown {
-        Shown::Fraction(shown, of) => Rate::Shown { shown: *shown, of: *of },
-        Shown::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
-    })
 }
 
 fn slices<'a>(part: &'a Option<Sparse<'_>>) -> PyResult<Option<Slices<'a>>> {

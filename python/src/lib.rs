@@ -44,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use crate::requests::default_requests;
     #[pymodule_export]
-    use crate::rows::{Rows, evaluate_rows, fit_rows, read_rows};
+    use crate::rows::{Rows, fit_rows, read_rows};
     #[pymodule_export]
     use crate::run::panics;
     #[pymodule_export]

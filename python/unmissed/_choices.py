@@ -28,17 +28,13 @@ def named_models(y_pred: Any) -> list[tuple[str, Any]]:
 
 
 def groups_of(groups: Any) -> Any:
-    """A kind of groups with its cuts, or the name of each label's group."""
+    """A kind of groups as the library reads it, or the name of each label's group."""
     if groups is None or groups is False:
         return None
     if groups is True:
-        return ("share", [])
+        return "share"
     if isinstance(groups, str):
-        how, _, cuts = groups.partition(":")
-        try:
-            return (how, [float(cut) for cut in cuts.split(",")] if cuts else [])
-        except ValueError:
-            raise ValueError(f"cannot read the cuts of the groups: expected numbers separated by commas, found {cuts!r}") from None
+        return groups
     if not hasattr(groups, "__iter__"):
         raise ValueError(f"groups are out of range: expected True, a kind of groups, or a name for each label, found {groups!r}")
     return [None if name is None else str(name) for name in groups]

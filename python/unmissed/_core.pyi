@@ -35,13 +35,6 @@ class Rows:
 
 def read_rows(path: str | PathLike[str]) -> Rows: ...
 def fit_rows(train: Matrix, request: dict[str, Any], how: _How) -> Rows: ...
-def evaluate_rows(
-    truth: Matrix,
-    models: Sequence[tuple[str, Matrix]],
-    row_models: Sequence[tuple[str, Rows]],
-    request: dict[str, Any],
-    how: _How,
-) -> str: ...
 def train(
     rows: Matrix | _Array, labels: Matrix, settings: dict[str, Any], how: _How
 ) -> tuple[Linear, dict[str, Any]]: ...

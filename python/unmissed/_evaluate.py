@@ -12,7 +12,7 @@ from ._choices import groups_of, lengths, named_models, number_of_labels, rate_o
 from ._deprecated import working_keywords
 from ._propensity import as_propensities
 from ._report import Report
-from ._row_propensity import RowPropensity, add_rows
+from ._row_propensity import RowPropensity, _columns, _matrices
 from ._work import working
 
 if TYPE_CHECKING:
@@ -145,6 +145,9 @@ def evaluate(
     request = {
         "train": training,
         "propensities": [one._arrays() for one in asked],
+        "row_propensities": [(one.origin, one._native) for one in fitted],
+        "row_covariates": _columns(row_covariates),
+        "pair_covariates": _matrices(pair_covariates, columns),
         "metrics": optional(texts, metrics, "metrics"),
         "estimators": optional(texts, estimators, "estimators"),
         "ks": lengths(k),
@@ -161,5 +164,4 @@ def evaluate(
         "conventions": optional(text, conventions, "conventions"),
     }
     with working(n_jobs, verbose) as how:
-        result = json.loads(_core.evaluate(truth, models, request, how))
-        return Report(add_rows(result, truth, models, fitted, request, (row_covariates, pair_covariates), how))
+        return Report(json.loads(_core.evaluate(truth, models, request, how)))

@@ -168,22 +168,3 @@ def fit_row_propensity(
     }
     with working(n_jobs, verbose) as how:
         return RowPropensity(_core.fit_rows(labels, request, how), origin)
-
-
-def add_rows(
-    result: dict[str, Any],
-    truth: _inputs.Matrix,
-    models: list[tuple[str, _inputs.Matrix]],
-    fitted: list[RowPropensity],
-    request: dict[str, Any],
-    given: tuple[Mapping[str, NumbersLike] | None, Mapping[str, ScoresLike] | None],
-    how: dict[str, Any],
-) -> dict[str, Any]:
-    """An evaluation with what row models add; `given` are the covariates of the rows and of the pairs."""
-    if not fitted:
-        return result
-    names = ("train", "metrics", "ks", "level", "interval", "groups", "weights", "conventions")
-    asked = {name: request[name] for name in names}
-    asked |= {"rate": request["rate"] is not None, "of_rows": _columns(given[0]), "of_pairs": _matrices(given[1], truth.columns)}
-    added = json.loads(_core.evaluate_rows(truth, models, [(one.origin, one._native) for one in fitted], asked, how))
-    return {**result, "rows": result["rows"] + added["rows"], "notes": result["notes"] + added["notes"]}

@@ -31,7 +31,7 @@ pub fn precision(model: &Model, data: &Dataset<'_>) -> Result<Precision> {
     let top = model.predict(features, &PredictOptions { logits: true, ..PredictOptions::default() })?;
     let evaluation = Evaluation::new(data.labels(), &[("model", &top)])?.metrics(&["precision"])?;
     let result = evaluation.estimators(&[Estimator::Observed]).run()?;
-    let value = |k| result.find("precision", k, Estimator::Observed).and_then(|row| row.value).unwrap_or(f64::NAN);
+    let value = |k| result.find("precision", k, Estimator::Observed).ok().and_then(|row| row.value).unwrap_or(f64::NAN);
     Ok([1, 3, 5].map(value))
 }
 

@@ -11,7 +11,7 @@ use super::result::{AuditResult, CandidateKind, DataPart};
 use super::row_dependent::ROWS;
 use super::rows_needed::rows_needed;
 use super::verdict::Verdict;
-use crate::data::{Csr, DataStats, Dataset, LabelStats, Labels, Rate, rank_frequency};
+use crate::data::{Csr, DataStats, Dataset, LabelStats, Labels, rank_frequency};
 use crate::error::Result;
 use crate::evaluate::{Evaluation, EvaluationResult, HitsByCount};
 use crate::metrics::Estimator;
@@ -105,17 +105,13 @@ impl Audit<'_> {
         for candidate in &candidates.all {
             evaluation = evaluation.propensity(candidate.propensities.clone());
         }
+        evaluation = by_row.iter().fold(evaluation, |evaluation, model| evaluation.row_propensity(ROWS, model.clone()));
         if let Some(rate) = &checked.test_rate {
-            evaluation = evaluation.rate(rate_of_pass(rate, self.test.labels().cols()))?;
+            evaluation = evaluation.rate(rate.clone())?;
         }
         let tally = evaluation.tally()?;
         let hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
-        let mut result = tally.finish_watched(self.progress)?;
-        let evaluation = by_row.iter().fold(evaluation, |evaluation, model| evaluation.row_propensity(ROWS, model.clone()));
-        let (rows, notes) = evaluation.by_row()?;
-        result.rows.extend(rows);
-        result.notes.extend(notes);
-        Ok((result, hits))
+        Ok((tally.finish_watched(self.progress)?, hits))
     }
 
     /// All metrics on complete labels.
@@ -140,14 +136,5 @@ impl Audit<'_> {
             })
         };
         all.into_iter().filter_map(part).collect()
-    }
-}
-
-/// The rate as the evaluation takes it.
-fn rate_of_pass(rate: &Rate, labels: usize) -> crate::evaluate::Rate {
-    match rate {
-        Rate::Shown { shown, of } => crate::evaluate::Rate::Shown { shown: *shown, of: *of },
-        Rate::Common(rate) => crate::evaluate::Rate::PerLabel(vec![*rate; labels]),
-        Rate::PerLabel(rates) => crate::evaluate::Rate::PerLabel(rates.clone()),
     }
 }

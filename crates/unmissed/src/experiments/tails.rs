@@ -111,8 +111,8 @@ fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: 
                     .bootstrap(0, 0)
                     .run()?;
                 let value = |metric: &&str| {
-                    let row = result.find(metric, DEPTH, Estimator::Observed).and_then(|row| row.value);
-                    row.ok_or_else(|| Error::value(format!("{metric}@{DEPTH} has no value")))
+                    let value = result.find(metric, DEPTH, Estimator::Observed)?.value;
+                    value.ok_or_else(|| Error::value(format!("{metric}@{DEPTH} has no value")))
                 };
                 lines.push((format!("{name}{weighted}"), METRICS.iter().map(value).collect::<Result<_>>()?));
             }

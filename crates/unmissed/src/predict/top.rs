@@ -12,6 +12,7 @@ use super::panel::Line;
 use super::scores::jobs;
 use crate::data::{Csr, Features};
 use crate::error::Result;
+use crate::top_k::Key;
 use rayon::prelude::*;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -48,7 +49,7 @@ impl Model {
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
             for row in self.rank(&batch, &ranking)? {
                 ids.extend(row.iter().map(|key| key.label()));
-                scores.extend(row.iter().map(|key| ranking.given(key.value(), key.label() as usize)));
+                scores.extend(row.iter().map(|key| ranking.given(key.score(), key.label() as usize)));
                 offsets.push(ids.len() as u64);
             }
             options.progress.advance(batch.rows() as u64)?;
@@ -130,47 +131,7 @@ impl Best {
         if let Some(worst) = self.keys.peek()
             && self.keys.len() == k
         {
-            self.bar = worst.value();
+            self.bar = worst.score();
         }
-    }
-}
-
-/// What a label ranks by, and the label, as one number that ascends in the order of ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u64);
-
-impl Key {
-    fn new(value: f32, label: u32) -> Key {
-        // Adding zero makes -0 and 0 the same value.
-        let bits = (value + 0.0).to_bits();
-        let ascending = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-        Key(u64::from(!ascending) << 32 | u64::from(label))
-    }
-
-    fn value(self) -> f32 {
-        let ascending = !((self.0 >> 32) as u32);
-        f32::from_bits(if ascending >> 31 == 1 { ascending & !(1 << 31) } else { !ascending })
-    }
-
-    fn label(self) -> u32 {
-        self.0 as u32
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_ascend_as_ranks_do_and_give_back_what_they_hold() {
-        let ranked = [(3.5, 7), (1.0, 2), (1.0, 9), (0.0, 0), (-1e-40, 1), (-2.0, 5), (-f32::MAX, 0)];
-        for pair in ranked.windows(2) {
-            assert!(Key::new(pair[0].0, pair[0].1) < Key::new(pair[1].0, pair[1].1), "{pair:?}");
-        }
-        for (value, label) in ranked {
-            let key = Key::new(value, label);
-            assert_eq!((key.value(), key.label()), (value, label));
-        }
-        assert_eq!(Key::new(-0.0, 1), Key::new(0.0, 1));
     }
 }

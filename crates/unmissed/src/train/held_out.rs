@@ -9,14 +9,15 @@ use super::problem::Part;
 use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::losses::Loss;
+use crate::top_k::Key;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What was seen after one round.
 struct Round {
     /// The sum of losses of each block of labels, by its first label.
     losses: Vec<(u32, f64)>,
-    /// `depth` pairs of (logit, label) per row, the best first.
-    tops: Vec<(f32, u32)>,
+    /// `depth` keys of logit and label per row, the best first.
+    tops: Vec<Key>,
 }
 
 /// Held-out rows and what was seen on them. See the module's page.
@@ -27,9 +28,6 @@ pub(super) struct HeldOut {
     labels: usize,
     rounds: Vec<Mutex<Round>>,
 }
-
-/// Marks an open slot.
-const NONE: (f32, u32) = (f32::NEG_INFINITY, u32::MAX);
 
 impl HeldOut {
     /// Room for so many rounds, with the best `depth` labels of each row.
@@ -80,7 +78,7 @@ impl HeldOut {
         let mut round = self.round(round);
         round.losses.push((part.first, sum));
         // Rounds take memory when they come: most of many may never do.
-        round.tops.resize(self.depth * self.batches.rows(), NONE);
+        round.tops.resize(self.depth * self.batches.rows(), Key::LAST);
         for (line, tops) in logits.get().iter().zip(round.tops.chunks_exact_mut(self.depth.max(1))) {
             keep_best(&line[..part.width], part.first, tops);
         }
@@ -97,23 +95,22 @@ impl HeldOut {
     /// The best labels of each row after a round, with their logits.
     pub(super) fn predictions(&self, round: usize) -> Result<Csr<'static, f32>> {
         let round = self.round(round);
-        let rows = round.tops.chunks_exact(self.depth.max(1)).map(|tops| tops.iter().map(|&(logit, label)| (label, logit)));
+        let rows = round.tops.chunks_exact(self.depth.max(1)).map(|tops| tops.iter().map(|key| (key.label(), key.score())));
         Csr::from_rows(self.labels as u64, rows)
     }
 }
 
 /// Puts those of a row's new logits that belong there among its best; ties go to the smaller label.
-fn keep_best(logits: &[f32], first: u32, tops: &mut [(f32, u32)]) {
+fn keep_best(logits: &[f32], first: u32, tops: &mut [Key]) {
     let Some(&(mut worst)) = tops.last() else { return };
     for (column, &logit) in logits.iter().enumerate() {
-        let label = first + column as u32;
-        let better = |than: (f32, u32)| logit > than.0 || (logit == than.0 && label < than.1);
-        if logit < worst.0 || !better(worst) {
+        let key = Key::new(logit, first + column as u32);
+        if key >= worst {
             continue;
         }
-        let place = tops.partition_point(|&top| !better(top));
+        let place = tops.partition_point(|top| *top < key);
         tops[place..].rotate_right(1);
-        tops[place] = (logit, label);
+        tops[place] = key;
         worst = tops[tops.len() - 1];
     }
 }

@@ -133,9 +133,9 @@ fn what_is_missing_makes_a_shorter_page() {
     let none = bare.clone().train(&w.train).request(AuditRequest { propensities: Some(Vec::new()), ..quick() }).run().unwrap();
     assert!(!page::render(&none).unwrap().contains("<section id=\"propensities\""));
     // A controlled test set has its own rate; propensity models do not apply.
-    let shown = Rate::Shown { shown: 6, of: LABELS as u32 };
+    let shown = Rate::Shown { shown: 20, of: LABELS as u32 };
     let rated = bare.clone().train(&w.train).request(AuditRequest { rate: Some(shown), ..quick() }).run().unwrap();
-    assert!(page::render(&rated).unwrap().contains("rate:6/30"));
+    assert!(page::render(&rated).unwrap().contains("rate:20/30"));
     assert!(bare.later(&w.train_clean).run().unwrap_err().to_string().contains("training labels"));
     // Nothing observed in training.
     let empty = Dataset::new(None, Labels::from_ids(LABELS as u64, vec![Vec::<u32>::new(); 10]).unwrap()).unwrap();

@@ -49,7 +49,7 @@ fn the_oracle_agrees() {
         for entry in values {
             let estimator = Estimator::of_name(entry["estimator"].as_str().unwrap()).unwrap();
             let (metric, k) = (entry["metric"].as_str().unwrap(), entry["k"].as_u64().unwrap() as usize);
-            let row = result.find(metric, k, estimator).unwrap_or_else(|| panic!("no {metric}@{k} {estimator}"));
+            let row = result.find(metric, k, estimator).unwrap_or_else(|error| panic!("{error}"));
             let (found, wanted) = (row.value.unwrap(), entry["value"].as_f64().unwrap());
             assert!((found - wanted).abs() < 1e-9, "{metric}@{k} {estimator}: {found} instead of {wanted}");
         }
