@@ -20,6 +20,7 @@ step() {
 step cargo fmt --all --check
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step cargo clippy --quiet --workspace --all-targets --features unmissed-cli/parquet -- -D warnings
+step cargo clippy --quiet -p unmissed --no-default-features -- -D warnings
 step cargo test --quiet --workspace --no-fail-fast -- --show-output
 step cargo test --quiet -p unmissed --features parquet --test suite -- --show-output formats:: hostile_archives:: mutated_files:: round_trips::
 # The pages of the tests come from the binary that the step above built.

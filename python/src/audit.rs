@@ -1,6 +1,6 @@
 //! Audits: everything put together, and the page about it.
 
-use crate::choices::{Gains, Grouping, Shown, Weights};
+use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Slices, Sparse};
@@ -26,7 +26,7 @@ pub(crate) struct AuditInputs<'py> {
     later: Option<Sparse<'py>>,
     train_predictions: Vec<(String, Sparse<'py>)>,
     truth: Option<Sparse<'py>>,
-    rate: Option<Shown<'py>>,
+    rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
     ks: Vec<usize>,
@@ -66,7 +66,7 @@ impl AuditInputs<'_> {
             seed: self.seed,
             groups: groups_spec,
             weights: weights_spec,
-            rate: self.rate.as_ref().map(Shown::rate).transpose()?,
+            rate: self.rate.as_ref().map(RateGiven::rate).transpose()?,
         };
         Ok(Asked { request, groups, weights })
     }

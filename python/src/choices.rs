@@ -34,32 +34,27 @@ impl Weights<'_> {
     }
 }
 
-/// How the labels of a controlled set were shown: r of m, or at a rate for each label.
+/// How the labels of a controlled set were shown: r of m, at one rate, or at a rate for each label.
 #[derive(FromPyObject)]
-pub(crate) enum Shown<'py> {
-    Fraction(u32, u32),
-    PerLabel(PyReadonlyArray1<'py, f64>),
-}
-
-impl Shown<'_> {
-    pub(crate) fn rate(&self) -> PyResult<Rate> {
-        Ok(match self {
-            Shown::Fraction(shown, of) => Rate::Shown { shown: *shown, of: *of },
-            Shown::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
-        })
-    }
-}
-
-/// At which rates labels were shown to the rows of a controlled set.
-#[derive(FromPyObject)]
-pub(crate) enum RatesGiven<'py> {
+pub(crate) enum RateGiven<'py> {
+    Shown(u32, u32),
     Common(f64),
     PerLabel(PyReadonlyArray1<'py, f64>),
 }
 
-/// A controlled set and its rates.
+impl RateGiven<'_> {
+    pub(crate) fn rate(&self) -> PyResult<Rate> {
+        Ok(match self {
+            RateGiven::Shown(shown, of) => Rate::Shown { shown: *shown, of: *of },
+            RateGiven::Common(rate) => Rate::Common(*rate),
+            RateGiven::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
+        })
+    }
+}
+
+/// A controlled set and its rate.
 #[derive(FromPyObject)]
-pub(crate) struct Controlled<'py>(Sparse<'py>, RatesGiven<'py>);
+pub(crate) struct Controlled<'py>(Sparse<'py>, RateGiven<'py>);
 
 impl RatesGiven<'_> {
     pub(crate) fn rate(&self) -> PyResult<Rate> {

@@ -1,6 +1,6 @@
 //! The library's errors as Python's exceptions, with the library's words.
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyPermissionError, PyValueError};
 use pyo3::{PyErr, create_exception};
 use std::error::Error as _;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
     }
 }
 
-/// What the system refused, as `open` raises it: Python makes a `FileNotFoundError` and the like of the number.
+/// What the system refused, as `open` raises it. Of a number Python makes a `FileNotFoundError` and the like itself.
 fn system(error: &Error, text: String) -> PyErr {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     match (cause.and_then(io::Error::raw_os_error), error.path()) {
@@ -27,6 +27,11 @@ fn system(error: &Error, text: String) -> PyErr {
             let what = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned();
             PyOSError::new_err((number, what, path.to_path_buf()))
         }
-        _ => PyOSError::new_err(text),
+        _ => match error.io_kind() {
+            Some(io::ErrorKind::NotFound) => PyFileNotFoundError::new_err(text),
+            Some(io::ErrorKind::PermissionDenied) => PyPermissionError::new_err(text),
+            Some(io::ErrorKind::AlreadyExists) => PyFileExistsError::new_err(text),
+            _ => PyOSError::new_err(text),
+        },
     }
 }

@@ -1,6 +1,6 @@
 //! Evaluation.
 
-use crate::choices::{Gains, Grouping, Shown, Weights};
+use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
@@ -36,7 +36,7 @@ pub(crate) struct Request<'py> {
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
     clip: Option<f64>,
-    rate: Option<Shown<'py>>,
+    rate: Option<RateGiven<'py>>,
     shown: Option<Sparse<'py>>,
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
     conventions: Option<String>,
@@ -96,7 +96,7 @@ pub(crate) fn evaluate(
         request.row_propensities.iter().map(|(name, rows)| (name.clone(), Arc::clone(&rows.get().model))).collect();
     let (of_rows, of_pairs) = (columns(&request.row_covariates)?, matrices(&request.pair_covariates)?);
     let gains = request.weights.as_ref().map(Weights::gains).transpose()?;
-    let rate = request.rate.as_ref().map(Shown::rate).transpose()?;
+    let rate = request.rate.as_ref().map(RateGiven::rate).transpose()?;
     let wanted = request.request(rate, gains.as_ref()).map_err(exception)?;
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let groups = &request.groups;

@@ -211,10 +211,13 @@ SEARCH = """
         from sklearn.model_selection import GridSearchCV
         _work.PATIENCE = 0.0
         rng = np.random.default_rng(0)
-        X, Y = rng.random((6000, 60), np.float32), (rng.random((6000, 2000)) < 0.05).astype(int)
+        X, Y = rng.random((6000, 60), np.float32), (rng.random((6000, 300)) < 0.05).astype(int)
         model = um.OneVsRest(n_jobs=1, verbose={verbose})
         GridSearchCV(model, {{"decay": [1e-5, 1e-4]}}, scoring=um.scorer("precision@1"), cv=2, n_jobs={jobs}, refit=False).fit(X, Y)
         os._exit(0)
+    # A new terminal has no columns, and a bar would have no room.
+    import fcntl, struct, termios
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     shown = b""
     while True:
         try:

@@ -177,7 +177,7 @@ def audit(
             for one, value in ([] if train_predictions is None else named_models(train_predictions))
         ],
         "truth": part(truth, "truth"),
-        "rate": rate_of(rate, columns),
+        "rate": rate_of(rate),
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
         "ks": lengths(k),

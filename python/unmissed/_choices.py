@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _inputs
-from ._checks import array, optional, whole
+from ._checks import array, number, optional, whole
 
 
 def several(value: Any) -> list[Any]:
@@ -40,19 +40,19 @@ def groups_of(groups: Any) -> Any:
     return [None if name is None else str(name) for name in groups]
 
 
-def rate_of(rate: Any, columns: int) -> Any:
-    """r of m, or a rate for each label."""
+def rate_of(rate: Any) -> Any:
+    """r of m, one number, or a rate for each label."""
     if rate is None:
         return None
-    if isinstance(rate, str):
-        rate = tuple(rate.split("/")) if "/" in rate else (rate,)
+    if isinstance(rate, str) and "/" in rate:
+        rate = tuple(rate.split("/"))
     if isinstance(rate, tuple):
         try:
             shown, of = (whole(int(part), "rate", 0, 2**32 - 1) for part in rate)
         except (TypeError, ValueError):
             raise ValueError(f"cannot read the rate: expected r/m as in '16/300', found {'/'.join(map(str, rate))!r}") from None
         return (shown, of)
-    return array(np.broadcast_to(np.asarray(rate), (columns,)) if np.ndim(rate) == 0 else rate, "rate")
+    return number(rate, "rate") if np.ndim(rate) == 0 else array(rate, "rate")
 
 
 def number_of_labels(given: int | None, labels: list[Any], predictions: list[Any]) -> int:

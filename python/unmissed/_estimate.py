@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import _core, _inputs
-from ._checks import array, number, optional, text, whole
+from ._checks import number, optional, text, whole
+from ._choices import rate_of
 from ._data import Data
 from ._deprecated import renamed
-from ._inputs import Array
 from ._propensity import Propensities, as_propensities, of_arrays
 from ._registry import listed
 from ._work import working
@@ -19,21 +17,10 @@ if TYPE_CHECKING:
     from .types import FeaturesLike, LabelsLike, PairsLike, PropensityLike, RateLike
 
 
-def rates(rate: Any) -> float | Array:
-    """A rate as a number, or one for each label."""
-    if np.ndim(rate) > 0 and not isinstance(rate, tuple):
-        return array(rate, "rate")
-    try:
-        above, below = (rate if isinstance(rate, tuple) else f"{rate}/1".split("/")[:2])
-        return float(above) / float(below)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise ValueError(f"cannot read the rate: expected a number in (0, 1] or a fraction as in '16/300', found {rate!r}") from None
-
-
-def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, float | Array]:
+def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, Any]:
     if controlled is None or rate is None:
         raise ValueError("a controlled set needs both controlled= and rate=")
-    return _inputs.labels(controlled, "controlled", columns), rates(rate)
+    return _inputs.labels(controlled, "controlled", columns), rate_of(rate)
 
 
 def _pairs(value: Any, what: str, expected: str) -> list[tuple[int, int]] | None:

@@ -158,7 +158,7 @@ def evaluate(
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
         "clip": optional(number, clip, "clip"),
-        "rate": rate_of(rate, columns),
+        "rate": rate_of(rate),
         "shown": None if shown is None else _inputs.labels(shown, "shown", columns),
         "label_counts": None if label_counts is None else row_counts(label_counts),
         "conventions": optional(text, conventions, "conventions"),

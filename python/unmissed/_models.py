@@ -10,9 +10,9 @@ import numpy as np
 
 from . import _core, _inputs
 from ._checks import array, file, number, optional, text, whole
+from ._choices import rate_of
 from ._data import Data
 from ._deprecated import renamed
-from ._estimate import rates
 from ._inputs import Array, Matrix
 from ._propensity import Propensities, as_propensities, of_arrays, propensities_of_counts
 from ._registry import listed
@@ -358,7 +358,7 @@ def _controlled(controlled: Any, rate: Any, shown: Any, columns: int) -> tuple[M
     else:
         raise ValueError(f"controlled has no features: expected Data or (features, labels), found {type(controlled).__name__}")
     pairs = None if shown is None else _inputs.labels(shown, "shown", columns)
-    return _inputs.features(X, "controlled"), _inputs.labels(y, "controlled", columns), pairs, rates(rate)
+    return _inputs.features(X, "controlled"), _inputs.labels(y, "controlled", columns), pairs, rate_of(rate)
 
 
 def _row_set(rows: Any, count: int) -> list[bool]:

@@ -78,6 +78,20 @@ fn controlled_sets_are_evidence_or_the_test_set() {
     assert_eq!(json["verdict"]["standings"][1]["propensity"], "rate:4/12");
 }
 
+/// A row of a controlled set cannot have more positives than were shown.
+#[test]
+fn a_rate_that_cannot_be_is_an_error() {
+    let dir = Workdir::with_data();
+    dir.write("c.txt", b"2 3 12\n0,1,2 1:1\n4 1:1\n");
+    dir.write("cp.txt", b"2 12\n0:0.9 1:0.8 2:0.7 3:0.6 4:0.5\n4:1\n");
+    for rest in ["--rate 2/12", "--rate 2/12 --k 5", "--rate 2/12 --weights w.csv"] {
+        let weights: String = (0..12).map(|label| format!("{label},1\n")).collect();
+        dir.write("w.csv", format!("label,weight\n{weights}").as_bytes());
+        let message = dir.run(&format!("audit --test c.txt --predictions cp.txt {rest}")).refused();
+        assert!(message.contains("2") && message.contains("3"), "{rest}: {message}");
+    }
+}
+
 #[test]
 fn bad_requests_are_explained() {
     let dir = Workdir::with_data();

@@ -1,8 +1,7 @@
 //! The propensities that an audit compares: those that users assume, and those that the evidence of the audit gives.
 //!
 //! Without a choice: `constant`, `jpv` (with the constants that the literature uses for the data set, if it is a known one) and
-//! `power`; then whatever the evidence allows. A controlled set gives curves fitted to it and the shrunken estimate; a later
-//! snapshot gives fitted curves, the time-lapse estimate and its shrunken form.
+//! `power`; then whatever the evidence allows: curves fitted to it, and the estimate of every propensity estimator that needs no other.
 
 use super::checked::Checked;
 use super::result::{CandidateKind, DirectReport, PropensityReport};
@@ -10,16 +9,14 @@ use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::bands::bands;
 use crate::propensity::contradiction::{Contradiction, against_controlled, against_later};
-use crate::propensity::estimators::{Direct, direct, shrunken, timelapse};
+use crate::propensity::estimators::{ControlledSet, Direct, EstimatedValues, PropensityEvidence, audited};
 use crate::propensity::fit::{CurveEvidence, FitOptions, fit, mse_of};
 use crate::propensity::models::{self, PropensitySpec};
 use crate::propensity::points::{curve_points, direct_points, label_points};
-use crate::propensity::{Phi, Propensities, Ratio, checks};
+use crate::propensity::{Phi, Propensities, checks};
 
 /// Curves that are fitted to evidence.
 const FAMILIES: [&str; 3] = ["jpv", "power", "richards"];
-/// The curve that estimates are shrunken towards.
-const TOWARDS: &str = "power";
 /// How often the data are copied for the scaling check.
 const COPIES: f64 = 10.0;
 
@@ -35,6 +32,16 @@ pub(super) struct Candidate {
 pub(super) enum Known<'a> {
     Controlled { labels: &'a Labels<'a>, rate: &'a Rate },
     Later { labels: &'a Labels<'a> },
+}
+
+impl<'a> Known<'a> {
+    fn evidence(&self, train: &'a Labels<'a>) -> PropensityEvidence<'a> {
+        let evidence = PropensityEvidence::new(train);
+        match *self {
+            Known::Controlled { labels, rate } => evidence.controlled(ControlledSet { labels, rate, shown: None }),
+            Known::Later { labels } => evidence.later(labels),
+        }
+    }
 }
 
 /// All candidates, and what the evidence itself says.
@@ -75,25 +82,25 @@ impl Candidates {
         };
         let options = FitOptions { seed: checked.request.seed, ..FitOptions::default() };
         let level = checked.request.level.get();
-        match known {
-            Known::Controlled { labels: controlled, rate } => {
-                let direct = direct::direct(stats, &LabelStats::of(controlled), rate, level)?;
-                candidates.fit(&direct.evidence(), stats, &options)?;
-                match shrunken::shrunken(&direct, &models::family(TOWARDS)?, &options, level) {
-                    Ok(found) => candidates.estimated(found.propensities),
-                    Err(error) => candidates.left_out.push(format!("shrunken: {error}")),
-                }
-                candidates.evidence = Some(direct.evidence());
-                candidates.direct = Some(direct);
+        let evidence = known.evidence(labels);
+        evidence.check()?;
+        let mut estimates = Vec::new();
+        for spec in audited(&evidence, level, options.seed)? {
+            match spec.estimate(&evidence) {
+                Ok(estimate) => estimates.push(estimate),
+                Err(error) => candidates.left_out.push(format!("{}: {error}", spec.name())),
             }
-            Known::Later { labels: later } => {
-                let how = Ratio { level, options: options.clone(), ..Ratio::new(models::family(TOWARDS)?) };
-                let plain = timelapse::timelapse(labels, later, &how)?;
-                let evidence = CurveEvidence::from_propensities(&plain.propensities, stats)?;
-                candidates.fit(&evidence, stats, &options)?;
-                candidates.estimated(plain.propensities);
-                candidates.estimated(timelapse::timelapse(labels, later, &how.shrunken())?.propensities);
-                candidates.evidence = Some(evidence);
+        }
+        // The first is the plainest: what the evidence says label by label.
+        if let Some(plain) = estimates.first() {
+            let evidence = plain.curve_evidence(stats)?;
+            candidates.fit(&evidence, stats, &options)?;
+            candidates.evidence = Some(evidence);
+        }
+        for estimate in estimates {
+            match estimate.values {
+                EstimatedValues::All(propensities) => candidates.estimated(propensities),
+                EstimatedValues::WithGaps(direct) => candidates.direct = Some(direct),
             }
         }
         Ok(candidates)

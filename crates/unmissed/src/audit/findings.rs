@@ -18,24 +18,23 @@ pub(super) fn findings(evaluation: &EvaluationResult, propensities: &[Propensity
     findings
 }
 
-/// By how much, with the numbers.
+/// What the propensities claim against what the evidence says, then the numbers behind it.
 fn contradiction(name: &str, found: &Contradiction) -> String {
     let all = &found.all;
     let unit = match found.kind {
-        EvidenceKind::ControlledSet => "positives a controlled row",
-        EvidenceKind::LaterSnapshot => "labels a row",
+        EvidenceKind::ControlledSet => "positives per controlled row",
+        EvidenceKind::LaterSnapshot => "labels per row",
     };
     let z = all.z.map_or("no variance".into(), |z| format!("z = {z:.1}"));
     let share = |value: f64| format!("{:.0} %", 100.0 * value);
     let mut text = format!(
-        "{name} implies {:.3} {unit} where {} has {:.3} ± {:.3} ({z}): it takes {} of the relevant labels for observed, the \
-         evidence says {}",
-        all.model,
+        "{name} implies that {} of the relevant labels are observed, {} that {} are ({:.3} {unit} implied, {:.3} ± {:.3} found, {z})",
+        share(all.claimed_share()),
         found.kind.name(),
+        share(all.observed_share),
+        all.model,
         all.evidence,
         all.se,
-        share(all.claimed_share()),
-        share(all.observed_share),
     );
     if let Some(band) = found.worst_band() {
         let counts = match band.to {
@@ -49,8 +48,10 @@ fn contradiction(name: &str, found: &Contradiction) -> String {
         );
     }
     if let Some(completeness) = found.completeness() {
-        text +=
-            &format!("; it can only be right if the later snapshot holds no more than {} of what is relevant", share(completeness));
+        text += &format!(
+            "; it can only be right if the later snapshot has no more than {} of the relevant labels",
+            share(completeness)
+        );
     }
     text
 }

@@ -133,7 +133,7 @@ impl CandidateKind {
     }
 }
 
-/// One propensity model, and what speaks for and against it.
+/// One propensity model with its checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct PropensityReport {
     /// The spec with all constants, or the estimator: the `propensity` of the scores' rows.
@@ -150,7 +150,7 @@ pub struct PropensityReport {
     pub rarest: Option<f64>,
     /// Propensity of the most frequent label.
     pub most_frequent: Option<f64>,
-    /// Relevant labels a row that it implies.
+    /// Relevant labels per row that it implies.
     pub labels_per_row: Option<f64>,
     /// Labels whose implied prior is above 1.
     pub impossible: u64,

@@ -17,6 +17,7 @@ use crate::evaluate::{Evaluation, EvaluationResult, HitsByCount};
 use crate::metrics::Estimator;
 use crate::propensity::Sample;
 use crate::propensity::rows::RowModel;
+use crate::request::{AuditRequest, EvaluateRequest};
 
 /// Points of a rank-frequency plot.
 const POINTS: usize = 300;
@@ -74,13 +75,10 @@ impl Audit<'_> {
         labels: &'a Labels<'a>,
         stats: Option<&'a LabelStats>,
     ) -> Result<Evaluation<'a>> {
-        let request = &checked.request;
         let models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
-        let mut evaluation = Evaluation::new(labels, &models)?
-            .ks(request.k.as_slice())?
-            .level(request.level.get())?
-            .bootstrap(request.bootstrap, request.seed)
-            .progress(self.progress);
+        let AuditRequest { k, level, bootstrap, seed, .. } = checked.request.clone();
+        let request = EvaluateRequest { k, level, bootstrap, seed, ..EvaluateRequest::default() };
+        let mut evaluation = Evaluation::new(labels, &models)?.request(request)?.progress(self.progress);
         if let Some(stats) = stats {
             evaluation = evaluation.train(stats);
         }

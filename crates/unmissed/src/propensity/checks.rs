@@ -81,7 +81,7 @@ pub struct ImpliedPriors {
     pub impossible: Vec<(u32, f64)>,
     /// The largest implied prior of all labels.
     pub largest: f64,
-    /// Mean number of true labels a row that the propensities imply, `sum_j pi~_j / p_j`.
+    /// Mean number of relevant labels per row that the propensities imply, `sum_j pi~_j / p_j`.
     pub labels_per_row: f64,
 }
 

@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Differences of labels a row by less than this factor are not held against a model.
+/// Differences of labels per row by less than this factor are not held against a model.
 pub const MATERIAL: f64 = 1.1;
 /// The same within a band of counts.
 pub const MATERIAL_IN_BAND: f64 = 1.25;
@@ -66,7 +66,7 @@ impl EvidenceKind {
     }
 }
 
-/// Labels a row that a model implies, and those of the evidence.
+/// Labels per row that a model implies, and those of the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gap {
     /// Smallest training count of the labels concerned.

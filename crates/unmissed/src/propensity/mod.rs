@@ -1,6 +1,6 @@
 //! Propensities: how likely it is that a relevant label was observed, and what that belief is worth.
 //!
-//! The label-wise model says `P[y~_j = 1 | y_j = 1] = p_j`: each label has one propensity, whatever the row. There are two
+//! The per-label model says `P[y~_j = 1 | y_j = 1] = p_j`: each label has one propensity, whatever the row. There are two
 //! ways to get it:
 //!
 //! - assume a curve in the label's frequency ([`models`]: `jpv`, `power`, `richards`, ...), with constants that somebody
@@ -10,7 +10,7 @@
 //! Either way the result is a [`Propensities`]: a number in (0, 1] for every label, with its origin, its uncertainty where
 //! there is one, and whether it bounds the truth. A curve is a [`Curve`] (value, gradient, bounds) and with numbers for its
 //! constants a [`Phi`], the paper's phi. [`checks`] puts it to the test against what the data say, [`table_file`]
-//! keeps it in files, and [`noise`] has the general observation model, for few labels, of which the label-wise one is a case.
+//! keeps it in files, and [`noise`] has the general observation model, for few labels, of which the per-label one is a case.
 //!
 //! A [`Propensity`] is what evaluation takes: propensities per label, or [`rows`]: row-dependent ones.
 //!

@@ -2,7 +2,7 @@
 //!
 //! Written is a csv `label,propensity,low,high,source`, in the order of labels; cells that are not known stay empty. Read is
 //! that csv (only the first two columns are required, in any order of columns and rows) or, as other libraries write them,
-//! one inverse propensity a line. Every label must be there once and with a number in (0, 1]: an incomplete file is rejected
+//! one inverse propensity per line. Every label must be there once and with a number in (0, 1]: an incomplete file is rejected
 //! with the place and the label, since a guess here would pass for knowledge later.
 
 use super::models::PropensitySpec;
@@ -33,56 +33,6 @@ pub fn read(path: impl AsRef<Path>, labels: Option<u64>) -> Result<Propensities>
     let first = text.lines().next().unwrap_or("").trim();
     let rows = if first.parse::<f64>().is_ok() { inverse_lines(text) } else { csv_rows(text, "propensity") }.map_err(located)?;
     collect(path, rows, labels).map_err(located)
-}
-
-/// Reads a csv `label,NAME` of other numbers in (0, 1] that labels have, such as the rates of a controlled set.
-pub fn read_column(path: impl AsRef<Path>, name: &str, labels: Option<u64>) -> Result<Vec<f64>> {
-    let path = path.as_ref();
-    let located = |error: Error| error.in_file(path);
-    let bytes = data::Source::open(path, true)?.into_bytes()?;
-    let text = std::str::from_utf8(bytes.as_ref())
-        .map_err(|cause| located(Error::format(format!("not a text file ({cause})")).expected(format!("a csv 'label,{name}'"))))?;
-    let rows = csv_rows(text, name).map_err(located)?;
-    Ok(collect(path, rows, labels).map_err(located)?.values().to_vec())
-}
-
-/// Reads a csv `label,NAME` of texts: line, label and text of each. Labels lie below `labels` and stand once.
-pub fn read_cells(path: impl AsRef<Path>, name: &str, labels: u64) -> Result<Vec<(u64, u32, String)>> {
-    read_cells_by(path, "label", name, labels)
-}
-
-/// Reads a csv `KEY,NAME` of texts: line, key (such as a row) and text of each. Keys are whole numbers below `below` and stand once.
-pub fn read_cells_by(path: impl AsRef<Path>, key: &str, name: &str, below: u64) -> Result<Vec<(u64, u32, String)>> {
-    let path = path.as_ref();
-    let bytes = data::Source::open(path, true)?.into_bytes()?;
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(bytes.as_ref());
-    let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})")).in_file(path);
-    let header = reader.headers().map_err(broken)?.clone();
-    let column = |wanted: &str| {
-        header.iter().position(|field| field == wanted).ok_or_else(|| {
-            Error::format(format!("no column '{wanted}'")).expected(format!("a header '{key},{name}'")).at(1).in_file(path)
-        })
-    };
-    let (place, value) = (column(key)?, column(name)?);
-    let mut seen = std::collections::HashSet::new();
-    let mut cells = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(broken)?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let text = record.get(place).unwrap_or("");
-        let id = text.parse::<u32>().ok().filter(|id| u64::from(*id) < below).ok_or_else(|| {
-            let expected = format!("a whole number below {below}");
-            Error::format(format!("cannot read a {key}")).expected(expected).found(shown(text.as_bytes())).at(line).in_file(path)
-        })?;
-        if !seen.insert(id) {
-            return Err(Error::format(format!("{key} {id} occurs twice"))
-                .expected(format!("each {key} once"))
-                .at(line)
-                .in_file(path));
-        }
-        cells.push((line, id, record.get(value).unwrap_or("").to_owned()));
-    }
-    Ok(cells)
 }
 
 /// One line of a file.
@@ -124,7 +74,8 @@ fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
             Error::format(format!("no column '{name}'"))
                 .expected(match value {
                     "propensity" => {
-                        "a header 'label,propensity' (low, high and source may follow), or one inverse propensity a line".to_owned()
+                        "a header 'label,propensity' (low, high and source may follow), or one inverse propensity per line"
+                            .to_owned()
                     }
                     _ => format!("a header 'label,{value}'"),
                 })

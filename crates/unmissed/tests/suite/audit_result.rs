@@ -91,7 +91,7 @@ fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
             result.findings.iter().filter(|f| f.code == "U008").map(|f| f.message.split(' ').next().unwrap()).collect();
         assert_eq!(contradicted, ["constant:p=1", "jpv:a=0.55,b=1.5", "power:relative,gamma=1"], "{:#?}", result.findings);
         let message = &result.findings.iter().find(|f| f.code == "U008").unwrap().message;
-        assert!(message.contains("z = ") && message.contains("of the relevant labels for observed"), "{message}");
+        assert!(message.contains("z = ") && message.contains("of the relevant labels are observed"), "{message}");
         // The estimate from the evidence, and the right propensities, bring the complete labels' score back.
         let truth = result.verdict.standings.last().unwrap().scores[0].value.unwrap();
         for lane in ["right", estimate] {

@@ -126,7 +126,7 @@ fn every_entry_is_one_file_with_its_page() {
         names
     };
     let estimators = sorted(PROPENSITY_ESTIMATORS.iter().map(|entry| entry.name()).collect());
-    assert_eq!(pages("estimators", &["mod", "estimate", "evidence", "spec"]), estimators);
+    assert_eq!(pages("estimators", &["mod", "estimate", "evidence", "options", "spec"]), estimators);
     let models = sorted(PROPENSITY_MODELS.iter().map(|entry| entry.name()).collect());
     assert_eq!(pages("models", &["mod", "spec"]), models);
 }
@@ -147,7 +147,7 @@ fn every_estimator_has_good_defaults_and_names_the_evidence_that_it_lacks() {
             assert!(matches!(option.kind, OptionKind::Switch(_)) == (option.default == "false"), "{}", option.name);
         }
     }
-    assert!(audited(&none).unwrap().is_empty());
+    assert!(audited(&none, 0.9, 1).unwrap().is_empty());
 }
 
 /// What the list gives is what the plain functions give, with its settings in the origin.
@@ -158,7 +158,7 @@ fn an_estimate_by_name_is_that_of_the_function() {
     let rate = Rate::Common(0.5);
     let controlled = ControlledSet { labels: &later, rate: &rate, shown: None };
     let evidence = PropensityEvidence::new(&train).later(&later).controlled(controlled);
-    let names: Vec<String> = audited(&evidence).unwrap().iter().map(PropensityEstimatorSpec::name).collect();
+    let names: Vec<String> = audited(&evidence, 0.9, 1).unwrap().iter().map(PropensityEstimatorSpec::name).collect();
     assert_eq!(names, ["direct", "shrunken", "timelapse", "timelapse-shrunken"]);
     let spec: PropensityEstimatorSpec = "timelapse:shrink,curve=constant".parse().unwrap();
     let by_name = spec.estimate(&evidence).unwrap();

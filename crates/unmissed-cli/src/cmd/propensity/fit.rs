@@ -1,7 +1,7 @@
 //! `unmissed propensity fit`: curves fitted to what is known about propensities.
 
 use super::deliver::{Values, deliver};
-use super::{MaybeControlled, Output, level, rows};
+use super::{MaybeControlled, Output, rows};
 use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed};
 use serde_json::json;
@@ -11,6 +11,7 @@ use unmissed::data::LabelStats;
 use unmissed::propensity::fit::{CurveEvidence, FitComparison, FitLoss, FitOptions, compare};
 use unmissed::propensity::{Phi, Propensities, models, table_file};
 use unmissed::report::{Column, Document, Table, charts};
+use unmissed::request::Level;
 
 /// Fit curves to a controlled set or to known propensities, and compare them with their default constants
 #[derive(clap::Args)]
@@ -46,8 +47,8 @@ pub(super) struct Args {
     #[arg(long, default_value_t = FitOptions::default().starts, value_name = "N")]
     starts: usize,
     /// Level of intervals
-    #[arg(long, default_value = "0.95", value_parser = level, allow_negative_numbers = true)]
-    level: f64,
+    #[arg(long, default_value_t = Level::default(), allow_negative_numbers = true)]
+    level: Level,
     #[command(flatten)]
     pub(super) rows: rows::RowArgs,
     #[command(flatten)]
@@ -72,7 +73,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let mut chart = charts::propensity_chart("Fitted propensities");
     let evidence = match (args.controlled.given(), &args.propensities) {
         (Some(controlled), _) => {
-            let direct = controlled.direct(&stats, args.level, &args.reading, app)?;
+            let direct = controlled.direct(&stats, args.level.get(), &args.reading, app)?;
             chart = chart.series(charts::direct("controlled set", &direct, &stats));
             direct.evidence()
         }

@@ -97,11 +97,3 @@ impl Controlled {
         Ok(direct(train, &controlled, &rate, level).map_err(|error| error.in_file(&self.controlled))?)
     }
 }
-
-/// The level of intervals.
-fn level(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(level) if level > 0.0 && level < 1.0 => Ok(level),
-        _ => Err("expected a number between 0 and 1, as in 0.95".into()),
-    }
-}

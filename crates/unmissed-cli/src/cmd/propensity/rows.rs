@@ -6,7 +6,9 @@ use crate::cmd::evaluate::inputs::Model;
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
-use unmissed::propensity::rows::{Covariate, CovariateLevel, GivenCovariate, RowEvidence, RowFit, RowModel, read_columns};
+use unmissed::propensity::rows::{
+    Covariate, CovariateLevel, DEFAULT_REFITS, GivenCovariate, RowEvidence, RowFit, RowModel, read_columns,
+};
 use unmissed::report::{Column, Document, Table};
 
 /// The name of the model on the command line.
@@ -35,7 +37,7 @@ pub(super) struct RowArgs {
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(super) pair_covariate: Vec<Model>,
     /// How many refits under a bootstrap over rows go into intervals
-    #[arg(long, default_value_t = 100, value_name = "B")]
+    #[arg(long, default_value_t = DEFAULT_REFITS, value_name = "B")]
     pub(super) refits: usize,
 }
 
@@ -51,7 +53,7 @@ impl RowArgs {
             return Ok(());
         }
         Err(unmissed::Error::value("--later, --train-predictions and covariates are for propensities that depend on the row").hint(
-            "'unmissed propensity fit rows' uses them; for one propensity a label see 'unmissed propensity estimate timelapse'",
+            "'unmissed propensity fit rows' uses them; for one propensity per label see 'unmissed propensity estimate timelapse'",
         ))
     }
 }

@@ -1,12 +1,12 @@
 //! Where surveys come from: coat, or the user's Yahoo R3. Users choose what to rate, and some are shown items at random.
 
+use crate::data::Rate;
 use crate::data::csr::checked_cols;
 use crate::data::formats::{Content, ReadOptions, read};
 use crate::data::generators::generate;
 use crate::data::survey::{SurveyOptions, TrainUsers, survey};
 use crate::data::{Csr, Dataset, Ratings};
 use crate::error::{Error, Result};
-use crate::evaluate::Rate;
 use crate::experiments::biased_data::true_propensities;
 use crate::experiments::{Context, DataFolder, YahooR3};
 use crate::propensity::Propensities;

@@ -22,6 +22,7 @@ pub mod direct;
 mod estimate;
 mod evidence;
 pub mod hierarchy;
+mod options;
 pub mod relation;
 pub mod shrunken;
 mod spec;
@@ -32,9 +33,10 @@ pub use direct::Direct;
 pub use estimate::{Diagnostic, Estimate, EstimatedValues};
 pub use evidence::{ControlledSet, EstimatorInput, InputField, PropensityEvidence, RelationPairs};
 pub use hierarchy::Hierarchy;
+pub use options::{CURVE, EstimatorOption, LEVEL, OptionKind, SEED, SHRINK};
 pub use relation::Relation;
 pub use shrunken::Shrunken;
-pub use spec::{CURVE, EstimatorOption, LEVEL, OptionKind, PropensityEstimatorSpec, SEED, SHRINK};
+pub use spec::PropensityEstimatorSpec;
 pub use timelapse::Timelapse;
 
 use crate::error::Result;
@@ -62,14 +64,15 @@ pub trait PropensityEstimator: Named + Sealed + Sync {
     }
 }
 
-/// The estimators that an audit asks, for which the evidence is there.
-pub fn audited(evidence: &PropensityEvidence<'_>) -> Result<Vec<PropensityEstimatorSpec>> {
-    let possible = PROPENSITY_ESTIMATORS.iter().filter(|entry| entry.inputs().iter().all(|input| evidence.has(*input)));
-    possible
-        .flat_map(|entry| entry.audited().iter().map(|options| (entry.name(), *options)))
-        .map(|(name, options)| match options {
-            "" => name.parse(),
-            _ => format!("{name}:{options}").parse(),
+/// The estimators that an audit asks, at its level and seed: those for which the evidence is there.
+pub fn audited(evidence: &PropensityEvidence<'_>, level: f64, seed: u64) -> Result<Vec<PropensityEstimatorSpec>> {
+    let possible = PROPENSITY_ESTIMATORS.iter().filter(|entry| evidence.missing(**entry).is_empty());
+    let specs = possible.flat_map(|entry| entry.audited().iter().map(|options| (entry.name(), *options)));
+    specs
+        .map(|(name, options)| {
+            let spec: PropensityEstimatorSpec =
+                if options.is_empty() { name.parse()? } else { format!("{name}:{options}").parse()? };
+            Ok(spec.with_level_and_seed(level, seed))
         })
         .collect()
 }

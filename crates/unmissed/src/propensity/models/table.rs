@@ -1,13 +1,13 @@
 //! `table:FILE`: propensities from a file, one for each label.
 //!
-//! The file is a csv of propensities or has one inverse propensity a line; see [`table_file`](crate::propensity::table_file).
+//! The file is a csv of propensities or has one inverse propensity per line; see [`table_file`](crate::propensity::table_file).
 //! In experiments with injected noise this is the right model: the table that `mask` wrote, phi of the clean counts.
 //!
 //! # Assumes
 //! That the file's labels are those of the data, in the same order. Only their number can be checked.
 //!
 //! # Reference
-//! The csv is this library's; one inverse propensity a line is what pyxclib's users keep, where label 0 of two labels with
+//! The csv is this library's; one inverse propensity per line is what pyxclib's users keep, where label 0 of two labels with
 //! `1/p = 4` reads:
 //!
 //! ```
@@ -36,7 +36,7 @@ impl Named for Table {
         "table"
     }
     fn summary(&self) -> &'static str {
-        "propensities from a csv (label,propensity,...), or one inverse propensity a line"
+        "propensities from a csv (label,propensity,...), or one inverse propensity per line"
     }
 }
 

@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 /// Fewer matched pairs than this say next to nothing.
 const LEAST_PAIRS: usize = 30;
+/// How often a model is refitted under a bootstrap over rows unless told otherwise.
+pub const DEFAULT_REFITS: usize = 100;
 /// The most refits: each is kept.
 const MOST_REFITS: usize = 100_000;
 
@@ -63,7 +65,7 @@ impl<'a> RowFit<'a> {
             covariates: None,
             given: Vec::new(),
             folds: 5,
-            replicates: 100,
+            replicates: DEFAULT_REFITS,
             seed: 0,
         })
     }

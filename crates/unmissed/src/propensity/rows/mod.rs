@@ -1,6 +1,6 @@
 //! Propensities that depend on the row: `p(i, j) = sigmoid(b'x(i, j) + u_j)`.
 //!
-//! One number a label cannot say that a label goes missing less often from rows that are plainly about it. Here the probability that
+//! One number per label cannot say that a label goes missing less often from rows that are plainly about it. Here the probability that
 //! a relevant label was observed follows from covariates of the label, the row and the pair ([`Covariate`]) and an effect of each
 //! label, shrunken towards 0: `u_j ~ N(0, v)`. Both are fitted by penalised likelihood to matched pairs: pairs that a later snapshot
 //! (or a controlled set of the same rows) shows to be relevant, and whether they were observed. v is chosen by empirical Bayes. A last step moves b
@@ -33,7 +33,7 @@ mod refit;
 
 pub use calibration::{Bin, Calibration};
 pub use covariates::{Covariate, Pair, Place, score_unit};
-pub use fit::{RowEvidence, RowFit};
+pub use fit::{DEFAULT_REFITS, RowEvidence, RowFit};
 pub use given::{CovariateLevel, GivenCovariate, GivenName};
 pub use given_file::read_columns;
 pub use pair_propensities::PairPropensities;

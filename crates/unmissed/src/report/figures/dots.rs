@@ -1,9 +1,9 @@
-//! Scores as dots with intervals: a row for each way of scoring, a colour for each model.
+//! Scores as dots with intervals: a line for each propensity model, a colour for each model.
 //!
 //! The axis ends at 150 %; what lies beyond stands at the edge with its number. Beyond 100 % no score can be.
 
 use crate::audit::{Standing, Verdict};
-use crate::report::plot::{Home, Svg, color_class, cut, short, ticks};
+use crate::report::plot::{Home, Pen, Svg, cut, short, ticks};
 
 const WIDTH: f64 = 460.0;
 const LEFT: f64 = 12.0;
@@ -26,7 +26,7 @@ pub(super) fn svg(verdict: &Verdict, title: &str, home: Home) -> String {
     let mut svg = Svg::new(WIDTH, bottom + 44.0, title, home);
     for (place, model) in models.iter().enumerate() {
         let y = 14.0 + 20.0 * place as f64;
-        svg.path(&format!("p{}", color_class(place)), &format!("M{} {}h0", LEFT + 5.0, short(y - 4.0)));
+        Pen::new(place).dots(&mut svg, "", &[(LEFT + 5.0, y - 4.0)]);
         svg.text((LEFT + 16.0, y), "start", "", &cut(model, 50));
     }
     for tick in ticks(0.0, highest, 6.0) {
@@ -43,7 +43,7 @@ pub(super) fn svg(verdict: &Verdict, title: &str, home: Home) -> String {
         let place = models.iter().position(|model| *model == score.model).unwrap_or(0);
         if let Some(value) = score.value.filter(|value| *value <= highest) {
             let at = short(across(value));
-            svg.path(&format!("l{} w", color_class(place)), &format!("M{at} {}V{}", short(top), short(bottom)));
+            Pen::new(place).bars(&mut svg, "", &format!("M{at} {}V{}", short(top), short(bottom)));
         }
     }
     for (row, standing) in verdict.standings.iter().enumerate() {
@@ -59,14 +59,13 @@ fn draw(svg: &mut Svg, standing: &Standing, models: &[&str], top: f64, (highest,
         let y = top + 27.0 + 13.0 * place as f64;
         let Some(value) = score.value else { continue };
         if let (Some(low), Some(high)) = (score.low, score.high) {
-            svg.path(
-                &format!("l{} w", color_class(place)),
-                &format!("M{} {}H{}", short(across(low)), short(y), short(across(high))),
-            );
+            Pen::new(place).bars(svg, "", &format!("M{} {}H{}", short(across(low)), short(y), short(across(high))));
         }
-        svg.path(&format!("p{}", color_class(place)), &format!("M{} {}h0", short(across(value)), short(y)));
+        Pen::new(place).dots(svg, "", &[(across(value), y)]);
         if value > highest {
-            svg.text((RIGHT - 10.0, y + 4.0), "end", "", &format!("{:.0} % ▸", 100.0 * value));
+            // Beside the interval, which would cross it out.
+            let end = score.low.map_or(RIGHT, across).min(RIGHT) - 10.0;
+            svg.text((end, y + 4.0), "end", "", &format!("{:.0} % ▸", 100.0 * value));
         }
     }
 }

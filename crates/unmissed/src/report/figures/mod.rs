@@ -87,8 +87,8 @@ fn scores(result: &AuditResult) -> Option<Figure> {
             id: "scores",
             title: format!("{}@{} by propensity model", verdict.metric, verdict.k),
             caption: format!(
-                "The same predictions under each propensity model, with {:.0} % intervals. If the dots of a row move, the number \
-                 is the propensity model's; if they change places, so is the order.{truth}{impossible}",
+                "The same predictions under each propensity model, with {:.0} % intervals. Where dots move from line to line, \
+                 the propensity model decides the score; where they change places, it decides the order.{truth}{impossible}",
                 100.0 * result.level
             ),
             drawing: Drawing::Dots(verdict.clone()),

@@ -148,7 +148,7 @@ pub fn data_line(result: &AuditResult) -> String {
         parts.push(format!("{} test rows", grouped(test.rows)));
         parts.push(format!("{} labels", grouped(test.labels)));
         if let Some(mean) = test.labels_per_row_mean {
-            parts.push(format!("{mean:.2} observed a test row"));
+            parts.push(format!("{mean:.2} observed labels per test row"));
         }
     }
     if let Some(truth) = part("truth").and_then(|truth| truth.labels_per_row_mean) {

@@ -31,13 +31,13 @@ impl Propensities {
 
 fn models(result: &AuditResult) -> HtmlTable {
     let has_mse = result.propensities.iter().any(|report| report.mse.is_some());
-    let caption = "Implied labels a row: what training rows would have if nothing were missing. Priors above 1: labels for which no truth \
+    let caption = "Implied labels per row: what training rows would have if nothing were missing. Priors above 1: labels for which no truth \
                    fits. Effective share: how much of the observed positives is left after weighing. Ten copies: the factor by which \
                    copying the data, which adds no information, changes a propensity; it should be 1.";
     let mut table = HtmlTable::new("models", "What each model implies", caption).words(["model", "source"]).numbers([
         "rarest label",
         "most frequent",
-        "implied labels a row",
+        "implied labels per row",
         "priors above 1",
         "effective share (%)",
         "ten copies",
@@ -71,7 +71,7 @@ fn models(result: &AuditResult) -> HtmlTable {
 
 fn against(result: &AuditResult) -> Option<HtmlTable> {
     let kind = result.propensities.iter().find_map(|report| report.against.as_ref())?.kind;
-    let caption = "Labels a row that a model implies, and those of the evidence, with the standard error of the difference over rows. A right \
+    let caption = "Labels per row that a model implies, and those of the evidence, with the standard error of the difference over rows. A right \
                    model has a z of about -2 to 2. Fitted and estimated models were made from this evidence: for them it is no test.";
     let mut table = HtmlTable::new("against", format!("Against {}", kind.name()), caption)
         .words(["model", "training rows of the label"])

@@ -1,7 +1,8 @@
 //! A chart as a drawing of its own: title and caption above the axes, the legend beside them.
 
 use super::frame::{Frame, Placed, PlacedSeries};
-use super::svg::{Home, Svg, color_class, short};
+use super::pen::Pen;
+use super::svg::{Home, Svg, short};
 use super::words::{bounded, width, wrapped};
 use super::{Chart, Mark};
 use crate::error::Result;
@@ -84,10 +85,10 @@ impl Legend {
     fn draw(&self, svg: &mut Svg, (x, top): (f64, f64)) {
         let mut y = top;
         for (place, mark, lines) in &self.entries {
-            let (class, middle) = (color_class(*place), y + 9.0);
+            let (pen, middle) = (Pen::new(*place), y + 9.0);
             match mark {
-                Mark::Points => svg.path(&format!("p{class}"), &format!("M{} {}h0", short(x + 12.0), short(middle))),
-                Mark::Line | Mark::Steps => svg.path(&format!("l{class}"), &format!("M{} {}h24", short(x), short(middle))),
+                Mark::Points => pen.dots(svg, "", &[(x + 12.0, middle)]),
+                Mark::Line | Mark::Steps => pen.line(svg, &format!("M{} {}h24", short(x), short(middle))),
             }
             for line in lines {
                 y += TEXT_LINE;

@@ -1,7 +1,8 @@
 //! What is inside and along the axes of a chart: grid, ticks, intervals, dots and lines. Pages and files draw the same.
 
 use super::axis::{Extent, has_place};
-use super::svg::{Svg, color_class, short};
+use super::pen::Pen;
+use super::svg::{Svg, short};
 use super::words::{bounded, width};
 use super::{Chart, Mark, Series};
 use crate::error::{Error, Result};
@@ -179,13 +180,13 @@ impl<'a> PlacedSeries<'a> {
                 let ((x, low), (_, high)) = (at(point.x, low), at(point.x, high));
                 Some(format!("M{} {}V{}", short(x), short(low), short(high)))
             });
-            svg.path(&format!("l{} w{}", color_class(place), self.size()), &bars.collect::<String>());
+            Pen::new(place).bars(svg, self.size(), &bars.collect::<String>());
         } else if self.points.iter().any(|point| point.interval.is_some()) {
             let ends = |point: &Point| point.interval.unwrap_or((point.y, point.y));
             let upper = self.points.iter().map(|point| at(point.x, ends(point).1));
             let lower = self.points.iter().rev().map(|point| at(point.x, ends(point).0));
             let outline: Vec<(f64, f64)> = upper.chain(lower).collect();
-            svg.path(&format!("b{}", color_class(place)), &format!("{}Z", line(&outline)));
+            Pen::new(place).band(svg, &format!("{}Z", line(&outline)));
         }
     }
 
@@ -193,12 +194,11 @@ impl<'a> PlacedSeries<'a> {
         let points: Vec<(f64, f64)> = self.points.iter().map(|point| at(point.x, point.y)).collect();
         // A line through a single point would not be seen.
         if self.mark == Mark::Points || points.len() == 1 {
-            let dots = thinned(&points).into_iter().map(|(x, y)| format!("M{} {}h0", short(x), short(y)));
-            svg.path(&format!("p{}{}", color_class(place), self.size()), &dots.collect::<String>());
+            Pen::new(place).dots(svg, self.size(), &thinned(&points));
         } else if self.mark == Mark::Steps {
-            svg.path(&format!("l{}", color_class(place)), &steps(&points));
+            Pen::new(place).line(svg, &steps(&points));
         } else {
-            svg.path(&format!("l{}", color_class(place)), &line(&points));
+            Pen::new(place).line(svg, &line(&points));
         }
     }
 }

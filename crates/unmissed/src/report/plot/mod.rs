@@ -10,6 +10,7 @@ mod axis;
 mod chart;
 mod file;
 mod frame;
+mod pen;
 mod raster;
 mod svg;
 mod words;
@@ -17,9 +18,10 @@ mod words;
 pub(super) use axis::ticks;
 pub use chart::{Axis, Chart, Mark, Scale, Series};
 pub use file::svg;
+pub(super) use pen::Pen;
 pub use raster::png;
 pub(super) use raster::png_of_svg;
-pub(super) use svg::{Home, Svg, color_class, short};
+pub(super) use svg::{Home, Svg, short};
 pub(super) use words::cut;
 
 use crate::data::Output;
@@ -58,7 +60,7 @@ pub fn check_name(path: impl AsRef<Path>) -> Result<()> {
     Picture::of_name(path.as_ref()).map(drop)
 }
 
-/// A chart as a page has it: the drawing, and the caption and the legend (names with the classes of their colours) to put around it.
+/// A chart as a page has it: the drawing, and the caption and the legend (names with the classes of their swatches) to put around it.
 pub(super) struct Inline {
     pub(super) svg: String,
     pub(super) caption: String,
@@ -73,7 +75,7 @@ impl Inline {
         let (top, bottom) = (10.0, SIZE.1 - 48.0);
         placed.draw(&mut svg, Frame { left: 4.0 + placed.left_margin(bottom - top), right: SIZE.0 - 10.0, top, bottom });
         let named = chart.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
-        let legend = named.map(|(place, series)| (series.name.clone(), color_class(place))).collect();
+        let legend = named.map(|(place, series)| (series.name.clone(), Pen::new(place).swatch(series.mark))).collect();
         Ok(Inline { svg: svg.finish(), caption: placed.caption(), legend })
     }
 }

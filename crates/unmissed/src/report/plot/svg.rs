@@ -1,13 +1,10 @@
 //! A small writer of SVG whose colours are classes: a page styles them by its theme, a file brings its own style.
 //!
 //! Classes: `l0` to `l6` lines, `p0` to `p6` dots and `b0` to `b6` bands in the colours of series (`d` dashed, `w` thin and pale, `tiny`
-//! small), `f0`, `f1` filled areas, `g` grid, `x` axes, `k` a limit, `q` a mark, `m` muted text, `h` strong text, `t` a title.
+//! small), `o` the hole of a ring, `f0`, `f1` filled areas, `g` grid, `x` axes, `k` a limit, `q` a mark, `m` muted text, `h` strong text, `t` a title.
 
 use crate::report::text::plain;
 use std::fmt::Write;
-
-/// Number of colours of series; further ones repeat them dashed.
-pub(super) const COLORS: usize = 7;
 
 /// The style of drawings in files: the light theme of the page, with the font that comes along.
 pub(super) const FILE_STYLE: &str = include_str!("file.css");
@@ -94,12 +91,6 @@ impl Svg {
     }
 }
 
-/// The class of the colour of a series, by its place.
-pub(in crate::report) fn color_class(place: usize) -> String {
-    let dashed = if (place / COLORS) % 2 == 1 { " d" } else { "" };
-    format!("{}{dashed}", place % COLORS)
-}
-
 /// A coordinate: a hundredth of a pixel is more than anybody sees.
 pub(in crate::report) fn short(value: f64) -> String {
     let text = format!("{value:.2}");
@@ -125,6 +116,7 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pen::COLORS;
     use super::*;
 
     #[test]
