@@ -38,6 +38,8 @@ pub(crate) enum Purpose {
     Folds = 13,
     /// Weights of rows in refits of row-dependent propensities, by replicate.
     RowRefits = 14,
+    /// The order of rows in the passes of the dual solver, by the first label of a block.
+    DualSteps = 17,
 }
 
 /// The stream for `index` under `purpose`.

@@ -78,6 +78,11 @@ pub trait Loss: Named + Sealed + Sync {
     fn nature(&self) -> Nature;
     /// Value, gradient and curvature at logit `z`.
     fn at(&self, z: f64, observed: bool, p: f64) -> Point;
+    /// What `max(0, 1 - z)^2` of an observed and `max(0, 1 + z)^2` of an unobserved pair count for, when that is all there is to the
+    /// loss: then it can be minimised in the dual.
+    fn squared_hinge(&self, _p: f64) -> Option<[f64; 2]> {
+        None
+    }
     /// Replaces logits of unobserved pairs by gradients. `p` has a number for each of a block's labels, `logits` those of one
     /// row after the other.
     fn gradients(&self, logits: &mut [f32], p: &[f32]);

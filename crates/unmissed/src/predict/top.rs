@@ -2,7 +2,7 @@
 //!
 //! Panels are scored one after the other, and each row keeps the best k labels so far. A score is first compared with the
 //! worst of them, all of a panel's at once; few pass. Work is shared by labels, and what threads found for a row is merged:
-//! ranks are a strict order (score, then smaller label), so the outcome does not depend on who did what.
+//! ranks are a strict order (score, then logit, then smaller label), so the outcome does not depend on who did what.
 
 use super::Model;
 use super::batch::{Batch, batches};
@@ -22,7 +22,9 @@ const KEPT: usize = 64 << 20;
 impl Model {
     /// The labels with the highest scores for each row, highest first; [`PredictOptions`] says what scores are.
     ///
-    /// Labels rank by their logits, also where probabilities are so close to 1 that they are written with the same digits.
+    /// Labels rank by their logits, also where probabilities are so close to 1 that single precision does not tell them apart: of
+    /// labels with different logits, the lower one then gets the next smaller number, so that whoever ranks by the scores finds
+    /// the same order.
     ///
     /// ```
     /// use unmissed::data::{Features, Scores};
@@ -48,7 +50,7 @@ impl Model {
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
             for row in self.rank(&batch, &ranking)? {
                 ids.extend(row.iter().map(|key| key.label()));
-                scores.extend(row.iter().map(|key| ranking.given(key.value(), key.label() as usize)));
+                scores.extend(told_apart(&row, &ranking));
                 offsets.push(ids.len() as u64);
             }
             options.progress.advance(batch.rows() as u64)?;
@@ -84,11 +86,26 @@ impl Model {
     }
 }
 
+/// The scores of a row's labels, best first, lower ones where ranks are.
+fn told_apart(row: &[Key], ranking: &Ranking) -> impl Iterator<Item = f32> {
+    let mut before: Option<(Key, f32)> = None;
+    row.iter().map(move |&key| {
+        let score = ranking.given(key.value(), key.logit(), key.label() as usize);
+        let score = match before {
+            // Below 0 is no probability.
+            Some((better, least)) if score >= least && !better.ties(key) => least.next_down().max(score.min(0.0)),
+            _ => score,
+        };
+        before = Some((key, score));
+        score
+    })
+}
+
 /// The best labels of a row so far.
 #[derive(Clone)]
 struct Best {
     /// No lower value has a place among them.
-    bar: f32,
+    bar: f64,
     /// The worst is on top.
     keys: BinaryHeap<Key>,
 }
@@ -97,21 +114,21 @@ struct Best {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+bmi2", "x86_64+avx2+bmi2"))]
 fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mut [Best]) {
     for (line, best) in logits.iter().zip(best) {
-        let values = match ranking.by_logit() {
-            true => line.0,
-            false => std::array::from_fn(|lane| match lane < labels.len() {
-                true => ranking.value(line.0[lane], labels.start + lane),
-                false => 0.0,
-            }),
+        // One bit per label, found without branches; then only the few that pass are looked at.
+        let passing = if ranking.by_logit() {
+            // The bar is a logit, or a little below that of a threshold: single precision will do.
+            let bar = best.bar as f32;
+            (0..WIDTH).fold(0u32, |bits, lane| bits | u32::from(line.0[lane] >= bar) << lane)
+        } else {
+            let reaches = |lane: usize| ranking.value(line.0[lane], labels.start + lane) >= best.bar;
+            (0..labels.len()).fold(0u32, |bits, lane| bits | u32::from(reaches(lane)) << lane)
         };
-        // One bit a label, found without branches; then only the few that pass are looked at.
-        let passing = (0..WIDTH).fold(0u32, |bits, lane| bits | u32::from(values[lane] >= best.bar) << lane);
         let mut passing = u64::from(passing) & ((1 << labels.len()) - 1);
         while passing != 0 {
             let lane = passing.trailing_zeros() as usize;
             let label = labels.start + lane;
             if ranking.admits(line.0[lane], label) {
-                best.offer(Key::new(values[lane], label as u32), ranking.k);
+                best.offer(Key::new(ranking.value(line.0[lane], label), line.0[lane], label as u32), ranking.k);
             }
             passing &= passing - 1;
         }
@@ -135,25 +152,36 @@ impl Best {
     }
 }
 
-/// What a label ranks by, and the label, as one number that ascends in the order of ranks.
+/// What a label ranks by, its logit, and the label, as one number that ascends in the order of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u64);
+struct Key(u128);
 
 impl Key {
-    fn new(value: f32, label: u32) -> Key {
+    fn new(value: f64, logit: f32, label: u32) -> Key {
         // Adding zero makes -0 and 0 the same value.
-        let bits = (value + 0.0).to_bits();
-        let ascending = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-        Key(u64::from(!ascending) << 32 | u64::from(label))
+        let (value, logit) = ((value + 0.0).to_bits(), (logit + 0.0).to_bits());
+        let value = if value >> 63 == 1 { !value } else { value | 1 << 63 };
+        let logit = if logit >> 31 == 1 { !logit } else { logit | 1 << 31 };
+        Key(u128::from(!value) << 64 | u128::from(!logit) << 32 | u128::from(label))
     }
 
-    fn value(self) -> f32 {
-        let ascending = !((self.0 >> 32) as u32);
-        f32::from_bits(if ascending >> 31 == 1 { ascending & !(1 << 31) } else { !ascending })
+    fn value(self) -> f64 {
+        let value = !((self.0 >> 64) as u64);
+        f64::from_bits(if value >> 63 == 1 { value & !(1 << 63) } else { !value })
+    }
+
+    fn logit(self) -> f32 {
+        let logit = !((self.0 >> 32) as u32);
+        f32::from_bits(if logit >> 31 == 1 { logit & !(1 << 31) } else { !logit })
     }
 
     fn label(self) -> u32 {
         self.0 as u32
+    }
+
+    /// Whether nothing but the label tells it from another.
+    fn ties(self, other: Key) -> bool {
+        self.0 >> 32 == other.0 >> 32
     }
 }
 
@@ -163,14 +191,24 @@ mod tests {
 
     #[test]
     fn keys_ascend_as_ranks_do_and_give_back_what_they_hold() {
-        let ranked = [(3.5, 7), (1.0, 2), (1.0, 9), (0.0, 0), (-1e-40, 1), (-2.0, 5), (-f32::MAX, 0)];
-        for pair in ranked.windows(2) {
-            assert!(Key::new(pair[0].0, pair[0].1) < Key::new(pair[1].0, pair[1].1), "{pair:?}");
+        let ranked = [
+            (3.5, 1.0, 7),
+            (1.0, 9.0, 3),
+            (1.0, 8.0, 2),
+            (1.0, 8.0, 9),
+            (0.0, 0.0, 0),
+            (-1e-40, 0.0, 1),
+            (-2.0, -1.0, 5),
+            (-f64::MAX, 0.0, 0),
+        ];
+        for pair in ranked.windows(2).map(|pair| [pair[0], pair[1]]) {
+            let [better, worse] = pair.map(|(value, logit, label)| Key::new(value, logit, label));
+            assert!(better < worse, "{pair:?}");
         }
-        for (value, label) in ranked {
-            let key = Key::new(value, label);
-            assert_eq!((key.value(), key.label()), (value, label));
+        for (value, logit, label) in ranked {
+            let key = Key::new(value, logit, label);
+            assert_eq!((key.value(), key.logit(), key.label()), (value, logit, label));
         }
-        assert_eq!(Key::new(-0.0, 1), Key::new(0.0, 1));
+        assert_eq!(Key::new(-0.0, -0.0, 1), Key::new(0.0, 0.0, 1));
     }
 }

@@ -1,19 +1,23 @@
 //! [`CheckedTraining`]: settings that were checked against the data, with nothing left open.
 
-use super::plan::{Plan, check_decay};
+use super::plan::{Plan, check_decay, to_optimum};
 use crate::data::{Dataset, Features, LabelStats};
 use crate::error::{Error, Result, digits};
 use crate::losses::Loss;
 use crate::predict::Normalize;
-use crate::predict::file::Setting;
+use crate::predict::file::{Calibration, Setting};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::propensity::checks::{EffectiveSampleSize, effective_sample_size};
 use crate::request::Solver;
 use std::borrow::Cow;
+use std::sync::Arc;
 
-/// What Newton's method takes unless told: see `docs/training.md` for what it was measured on.
+/// What solvers that go to the optimum take unless told: see `docs/training.md` for what it was measured on.
 const DECAY: f64 = 3e-5;
+
+/// The same for squared hinges, which weigh rows beyond the margin with nothing.
+const HINGE_DECAY: f64 = 1e-4;
 
 /// Training on certain data with one setting, checked: only this trains. [`Trainer::check`](super::Trainer::check) makes it.
 #[derive(Clone)]
@@ -29,6 +33,8 @@ pub struct CheckedTraining<'a> {
     pub(super) clip: Option<f64>,
     pub(super) propensities: Option<Cow<'a, Propensities>>,
     pub(super) weights: Option<Cow<'a, [f64]>>,
+    /// What makes log-odds of the scores that the loss leaves.
+    pub(super) calibration: Option<Arc<Calibration>>,
     pub(super) memory: Option<u64>,
     pub(super) seed: u64,
     pub(super) progress: &'a dyn Progress,
@@ -82,6 +88,7 @@ impl<'a> CheckedTraining<'a> {
             clip,
             propensities,
             weights,
+            calibration: None,
             memory,
             seed,
             progress,
@@ -89,8 +96,8 @@ impl<'a> CheckedTraining<'a> {
         checked.with_usual_decay()
     }
 
-    /// The same with the decay that follows from the data, unless it was given. For Newton's method 3e-5 times the mean squared norm
-    /// of rows, so that the size of features does not matter, times the factor by which inverse propensities reduce the number of
+    /// The same with the decay that follows from the data, unless it was given. For solvers that go to the optimum 3e-5 (1e-4 for
+    /// squared hinges) times the mean squared norm of rows, so that the size of features does not matter, times the factor by which inverse propensities reduce the number of
     /// positives that count: the less the data say, the less weights may follow them. For Adam 0: stopping early does for it what
     /// the penalty does for an optimum.
     fn with_usual_decay(mut self) -> Result<Self> {
@@ -99,14 +106,20 @@ impl<'a> CheckedTraining<'a> {
         }
         self.decay = match self.solver {
             Solver::Adam(_) | Solver::Joint(_) => 0.0,
-            Solver::Newton(_) => {
-                let squared_norm = if self.normalize == Normalize::L2 { 1.0 } else { squared_norm(self.features) };
+            Solver::Newton(_) | Solver::Dual(_) => {
                 let size = self.effective_sample_size()?.filter(|size| size.effective > 0.0);
                 let fewer = size.map_or(1.0, |size| size.positives / size.effective);
-                DECAY * if squared_norm > 0.0 { squared_norm } else { 1.0 } * fewer
+                let decay = if self.loss.squared_hinge(1.0).is_some() { HINGE_DECAY } else { DECAY };
+                decay * self.squared_norm() * fewer
             }
         };
         Ok(self)
+    }
+
+    /// The mean squared norm of rows, to which decays are relative; 1 when all rows are zero.
+    pub(super) fn squared_norm(&self) -> f64 {
+        let norm = if self.normalize == Normalize::L2 { 1.0 } else { squared_norm(self.features) };
+        if norm > 0.0 { norm } else { 1.0 }
     }
 
     /// The same with other propensities for the same labels.
@@ -124,6 +137,17 @@ impl<'a> CheckedTraining<'a> {
         solver.check()?;
         check_decay(setting.decay)?;
         Ok(CheckedTraining { solver, decay: setting.decay, decay_given: true, ..self.clone() })
+    }
+
+    /// The same by another loss, with the solver that goes to its optimum.
+    pub(super) fn with_loss(&self, loss: &'static dyn Loss, decay: f64) -> Self {
+        let solver = to_optimum(loss);
+        CheckedTraining { loss, solver, decay, decay_given: true, ..self.clone() }
+    }
+
+    /// The same with scores that are made log-odds.
+    pub(super) fn with_calibration(&self, calibration: &Calibration) -> Self {
+        CheckedTraining { calibration: Some(Arc::new(calibration.clone())), ..self.clone() }
     }
 
     /// The same, shown elsewhere.

@@ -3,12 +3,13 @@
 use super::checked::CheckedTraining;
 use super::fit::{Finished, Fitted, WIDTH, blocks};
 use super::joint;
-use super::plan::Plan;
+use super::plan::{Plan, ScoresPlan};
 use super::trainer::Trainer;
 use super::tune::Search;
 use crate::data::{Dataset, LabelStats, Output};
 use crate::error::{Error, Result};
-use crate::predict::file::{BlockNote, InputDigests, Manifest, TrainOutcome, Trial, Tuning, fingerprint};
+use crate::losses;
+use crate::predict::file::{BlockNote, Calibration, Choice, InputDigests, Manifest, Setting, TrainOutcome, Trial, Tuning, fingerprint};
 use crate::predict::{About, BlockStore, Model};
 use crate::propensity::{Learned, Origin, Propensities};
 use crate::request::JointLearning;
@@ -35,6 +36,8 @@ pub struct Trained {
     pub outcome: TrainOutcome,
     /// All settings that were tried, when some were.
     pub tuning: Option<Tuning>,
+    /// Which losses and decays were tried, when the loss was left open.
+    pub choice: Option<Choice>,
     /// Propensities that were learned.
     pub learned: Option<Propensities>,
     /// Labels on which Newton's method did not converge within its steps.
@@ -52,6 +55,8 @@ pub struct Trained {
 struct Prepared {
     tuning: Option<Tuning>,
     propensities: Option<Vec<f64>>,
+    choice: Option<Choice>,
+    calibration: Option<Calibration>,
 }
 
 const PREPARED: &str = "prepared.json";
@@ -76,7 +81,7 @@ impl Trainer<'_> {
         let training = prepared.apply(&training)?;
         let Fitted { model, propensities, unconverged } = training.fit()?;
         let learned = propensities.map_or_else(|| prepared.alternated(), |learned| Ok(Some(learned)))?;
-        let trained = self.trained(&training, prepared.tuning, learned)?;
+        let trained = self.trained(&training, prepared, learned)?;
         Ok((model, Trained { unconverged, ..trained }))
     }
 
@@ -118,7 +123,7 @@ impl Trainer<'_> {
             }
             _ => prepared.alternated()?,
         };
-        let trained = self.trained(&training, prepared.tuning, learned)?;
+        let trained = self.trained(&training, prepared, learned)?;
         store.finish(&trained.about)?;
         Ok(Trained { unconverged, resumed, ..trained })
     }
@@ -138,6 +143,12 @@ impl Trainer<'_> {
         if let Some(search) = &plan.search {
             prepared.tuning = Some(Search::new(search, self)?.run(&prepared.apply(training)?)?);
         }
+        let chosen = match plan.scores {
+            ScoresPlan::AsTheyAre => None,
+            ScoresPlan::Calibrated(holdout) => Some(training.calibrate_on(holdout)?),
+            ScoresPlan::Chosen(holdout) => training.choose(holdout)?,
+        };
+        (prepared.choice, prepared.calibration) = chosen.unzip();
         Ok(prepared)
     }
 
@@ -164,7 +175,8 @@ impl Trainer<'_> {
         })
     }
 
-    fn trained(&self, training: &CheckedTraining<'_>, tuning: Option<Tuning>, learned: Option<Propensities>) -> Result<Trained> {
+    fn trained(&self, training: &CheckedTraining<'_>, prepared: Prepared, learned: Option<Propensities>) -> Result<Trained> {
+        let Prepared { tuning, choice, calibration, .. } = prepared;
         let given = training.propensities.as_ref().map(|p| p.origin().clone());
         let (used, unused) = if training.loss.nature().corrects { (given, None) } else { (None, given) };
         // How long trials took is no part of the model: the same run makes the same bytes.
@@ -177,6 +189,8 @@ impl Trainer<'_> {
             criterion: tuning.as_ref().map(|tuning| tuning.criterion.clone()),
             decided_on_rows: tuning.as_ref().map(|tuning| tuning.rows),
             tuning: tuning.as_ref().map(untimed),
+            choice: choice.clone().map(untimed_choice),
+            calibration,
             effective_sample_size: training.effective_sample_size()?,
             raised_propensities: training.raised()?,
         };
@@ -187,7 +201,7 @@ impl Trainer<'_> {
         about.request = Some(self.request.recorded());
         about.outcome = Some(outcome.clone());
         let uncorrected = training.loss.nature().corrects && about.propensity.is_none();
-        Ok(Trained { about, outcome, tuning, learned, unconverged: 0, unused, uncorrected, resumed: 0 })
+        Ok(Trained { about, outcome, tuning, choice, learned, unconverged: 0, unused, uncorrected, resumed: 0 })
     }
 }
 
@@ -213,11 +227,26 @@ impl Prepared {
             Some(propensities) => training.with_propensities(propensities)?,
             None => training.clone(),
         };
-        match self.tuning.as_ref().and_then(Tuning::best) {
-            Some(best) => training.with_setting(&best.setting, best.epoch),
-            None => Ok(training),
-        }
+        let training = match self.tuning.as_ref().and_then(Tuning::best) {
+            Some(best) => training.with_setting(&best.setting, best.epoch)?,
+            None => training,
+        };
+        let training = match self.choice.as_ref().and_then(Choice::best) {
+            Some(best) if best.loss != training.loss.name() => training.with_loss(losses::find(&best.loss)?, best.decay),
+            Some(best) => training.with_setting(&Setting { learning_rate: None, decay: best.decay }, None)?,
+            None => training,
+        };
+        Ok(match &self.calibration {
+            Some(calibration) => training.with_calibration(calibration),
+            None => training,
+        })
     }
+}
+
+/// How long candidates took is no part of the model: the same run makes the same bytes.
+fn untimed_choice(mut choice: Choice) -> Choice {
+    choice.candidates.iter_mut().for_each(|candidate| candidate.seconds = None);
+    choice
 }
 
 /// What tells one list of numbers from another.

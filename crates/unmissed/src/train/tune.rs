@@ -118,7 +118,7 @@ impl Tuning {
         let Some(best) = self.best() else { return request.clone() };
         let default = TrainRequest::default();
         TrainRequest {
-            solver: if best.setting.learning_rate.is_some() { SolverChoice::Adam } else { SolverChoice::Newton },
+            solver: if best.setting.learning_rate.is_some() { SolverChoice::Adam } else { request.solver },
             decay: vec![best.setting.decay],
             learning_rate: best.setting.learning_rate.into_iter().collect(),
             epochs: best.epoch,
@@ -134,9 +134,9 @@ impl Tuning {
 }
 
 /// Names the stage after what is tried.
-struct Staged<'a> {
-    progress: &'a dyn Progress,
-    stage: String,
+pub(super) struct Staged<'a> {
+    pub(super) progress: &'a dyn Progress,
+    pub(super) stage: String,
 }
 
 impl Progress for Staged<'_> {

@@ -17,7 +17,7 @@ use unmissed::train::{Destination, Trainer};
 #[derive(clap::Args)]
 #[command(
     after_help = "Without --propensity and --joint nothing is taken to be missing. Convex losses are trained to their optimum by \
-Newton's method, at a fixed decay; others by Adam, which stops at the epoch that does best on held-out rows and then trains on all \
+Newton's method, squared hinges over their dual, at a fixed decay; others by Adam, which stops at the epoch that does best on held-out rows and then trains on all \
 rows that long. --tune tries several settings \
 on held-out rows, or on a controlled set (--validation). 'unmissed list losses' and 'unmissed list grids' explain the names; \
 'unmissed inspect MODEL' prints what was tried.

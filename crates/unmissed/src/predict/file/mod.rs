@@ -33,6 +33,8 @@
 
 mod about;
 mod block;
+mod calibration;
+mod choice;
 mod container;
 mod fingerprint;
 mod model;
@@ -40,6 +42,9 @@ mod store;
 mod tuning;
 
 pub use about::{About, TrainOutcome};
+pub use calibration::Calibration;
+pub use choice::{Candidate, Choice};
+pub(crate) use calibration::place;
 pub use fingerprint::fingerprint;
 pub use model::{read, read_source, write};
 pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
