@@ -145,6 +145,14 @@ impl<'a> CheckedTraining<'a> {
         CheckedTraining { loss, solver, decay, decay_given: true, ..self.clone() }
     }
 
+    /// The same with other labels for the same rows, and without what belongs to the labels.
+    pub(super) fn with_labels<'b>(&self, data: &'b Dataset<'b>) -> CheckedTraining<'b>
+    where
+        'a: 'b,
+    {
+        CheckedTraining { data, propensities: None, weights: None, ..self.clone() }
+    }
+
     /// The same with scores that are made log-odds.
     pub(super) fn with_calibration(&self, calibration: &Calibration) -> Self {
         CheckedTraining { calibration: Some(Arc::new(calibration.clone())), ..self.clone() }

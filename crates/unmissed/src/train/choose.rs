@@ -65,7 +65,7 @@ impl CheckedTraining<'_> {
                 .hint("hold more rows out, or leave the calibration out")
         })?;
         let mut search = Search { trials: &trials, choice: trials.open_choice(), best: None };
-        let sampled = CheckedTraining { data: &trials.sampled, ..self.clone() };
+        let sampled = self.with_labels(&trials.sampled);
         search.offer(&sampled, &sampled.layout(&trials.rows)?)?;
         match search.best {
             Some(calibration) => Ok((search.choice, calibration)),
@@ -121,9 +121,9 @@ struct Search<'a, 'b, 'c> {
 impl Search<'_, '_, '_> {
     /// Tries decays of a loss, from the given one to where the log loss is least.
     fn descend(&mut self, loss: &'static dyn Loss, start: f64) -> Result<()> {
-        let training = self.trials.training;
-        let sampled = |decay| CheckedTraining { data: &self.trials.sampled, ..training.with_loss(loss, decay) };
-        let layout = sampled(start).layout(&self.trials.rows)?;
+        let trials = self.trials;
+        let sampled = |decay| trials.training.with_loss(loss, decay).with_labels(&trials.sampled);
+        let layout = sampled(start).layout(&trials.rows)?;
         let mut at = (start, self.offer(&sampled(start), &layout)?);
         let mut tried = 1;
         // First up, where training is faster, then down unless up was better.

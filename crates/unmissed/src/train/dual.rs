@@ -259,7 +259,8 @@ fn products_of_all<const W: usize>(rows: &Rows, weights: &[Line<W>], products: &
 
 /// The costs of an observed and an unobserved pair of a label.
 fn costs<const W: usize>(part: &Part<'_, W>, lane: usize) -> Result<[f64; 2]> {
-    part.squared_hinge(lane).ok_or_else(|| Error::value("the dual solver is for squared hinges").hint("use Newton's method or Adam"))
+    part.squared_hinge(lane)
+        .ok_or_else(|| Error::value("the dual solver is for squared hinges").hint("use Newton's method or Adam"))
 }
 
 /// The mean squared norm of rows.

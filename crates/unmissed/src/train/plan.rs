@@ -6,8 +6,7 @@ use crate::losses::{self, Loss};
 use crate::predict::Normalize;
 use crate::predict::file::Setting;
 use crate::request::{
-    Adam, Criterion, Dual, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainPropensity,
-    TrainRequest,
+    Adam, Criterion, Dual, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainPropensity, TrainRequest,
 };
 
 /// The loss whose likelihood has the propensities in it.
@@ -127,7 +126,13 @@ fn solver(request: &TrainRequest, loss: &dyn Loss) -> Result<Solver> {
         (!adam, request.epochs.is_some(), "the number of epochs is for Adam"),
     ];
     if let Some((_, _, what)) = unused.iter().find(|(other, given, _)| *other && *given) {
-        let chosen = if adam { "Adam" } else if dual { "the dual solver" } else { "Newton's method" };
+        let chosen = if adam {
+            "Adam"
+        } else if dual {
+            "the dual solver"
+        } else {
+            "Newton's method"
+        };
         return Err(Error::value(*what).found(format!("training by {chosen}")).hint("name the solver: adam, newton or dual"));
     }
     let solver = if adam {
@@ -264,7 +269,8 @@ fn search(request: &TrainRequest, solver: Solver, scores: ScoresPlan) -> Result<
     if !request.tune && solver.adam().is_none() {
         let held_out = scores == ScoresPlan::AsTheyAre && request.holdout != default.holdout;
         return match asks || held_out {
-            true => Err(Error::value("a solver that goes to the optimum leaves nothing to decide with one setting").hint("tuning tries several")),
+            true => Err(Error::value("a solver that goes to the optimum leaves nothing to decide with one setting")
+                .hint("tuning tries several")),
             false => Ok(None),
         };
     }

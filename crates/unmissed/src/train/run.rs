@@ -9,7 +9,9 @@ use super::tune::Search;
 use crate::data::{Dataset, LabelStats, Output};
 use crate::error::{Error, Result};
 use crate::losses;
-use crate::predict::file::{BlockNote, Calibration, Choice, InputDigests, Manifest, Setting, TrainOutcome, Trial, Tuning, fingerprint};
+use crate::predict::file::{
+    BlockNote, Calibration, Choice, InputDigests, Manifest, Setting, TrainOutcome, Trial, Tuning, fingerprint,
+};
 use crate::predict::{About, BlockStore, Model};
 use crate::propensity::{Learned, Origin, Propensities};
 use crate::request::JointLearning;

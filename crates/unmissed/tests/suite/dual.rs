@@ -17,7 +17,10 @@ fn data() -> Dataset<'static> {
     let features = keys.iter().enumerate().map(|(row, &key)| {
         // A row without any feature is one as well.
         let density = if row == 7 { 0.0 } else { 0.25 };
-        (0..60u32).filter(|f| uniform_at(key, *f) < density).map(|f| (f, (8.0 * uniform_at(key, f) + 0.2) as f32)).collect::<Vec<_>>()
+        (0..60u32)
+            .filter(|f| uniform_at(key, *f) < density)
+            .map(|f| (f, (8.0 * uniform_at(key, f) + 0.2) as f32))
+            .collect::<Vec<_>>()
     });
     let features = Csr::from_rows(60, features.collect::<Vec<_>>()).unwrap();
     let labels = keys.iter().enumerate().map(|(row, &key)| {

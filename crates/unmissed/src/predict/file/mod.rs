@@ -43,8 +43,8 @@ mod tuning;
 
 pub use about::{About, TrainOutcome};
 pub use calibration::Calibration;
-pub use choice::{Candidate, Choice};
 pub(crate) use calibration::place;
+pub use choice::{Candidate, Choice};
 pub use fingerprint::fingerprint;
 pub use model::{read, read_source, write};
 pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
