@@ -15,7 +15,7 @@ bench-peers: wheel
 	target/peers/bin/pip install --quiet --force-reinstall napkinxc xcolumns target/wheels/unmissed-*.whl
 	UNMISSED_BENCH_PYTHON=$(CURDIR)/target/peers/bin/python UNMISSED_BENCH_FILES=1 cargo bench -p unmissed --bench evaluation
 
-# A few minutes of fuzzing for every reader; needs `cargo install cargo-fuzz`.
+# A minute of fuzzing for every target; needs `cargo install cargo-fuzz`.
 fuzz:
 	@bash scripts/fuzz.sh
 

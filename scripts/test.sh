@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Runs all checks and tests. A failing step does not hide the others; the last line counts tests.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TERM_COLOR=never
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+broken=0
+
+step() {
+  echo "--- $*"
+  "$@" 2>&1 | tee -a "$log"
+  local status=${PIPESTATUS[0]}
+  if [ "$status" -ne 0 ]; then
+    echo "--- failed (exit code $status): $*"
+    broken=$((broken + 1))
+  fi
+}
+
+step cargo fmt --all --check
+step cargo clippy --quiet --workspace --all-targets -- -D warnings
+step cargo clippy --quiet --workspace --all-targets --features unmissed-cli/parquet -- -D warnings
+step cargo test --quiet --workspace --no-fail-fast -- --show-output
+step cargo test --quiet -p unmissed --features parquet --test suite -- --show-output formats:: hostile_archives:: mutated_files:: round_trips::
+# The pages of the tests come from the binary that the step above built.
+step bash scripts/browser_tests.sh
+RUSTDOCFLAGS="-D warnings" step cargo doc --quiet -p unmissed --no-deps
+step bash scripts/test_python.sh --color=no
+
+# A test that lacks its data passes with a line 'skipped: why'.
+passed=$(sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+failed=$(sed -n 's/^test result: .* \([0-9]*\) failed;.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+skipped=$(grep -c '^skipped: ' "$log")
+passed=$((passed - skipped))
+# pytest ends with a line like '1 failed, 137 passed, 2 skipped in 20.02s'.
+of_pytest() {
+  grep -E '^[0-9]+ [a-z]+.* in [0-9.]+s' "$log" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'
+}
+passed=$((passed + $(of_pytest passed)))
+failed=$((failed + $(of_pytest failed) + $(of_pytest error)))
+skipped=$((skipped + $(of_pytest skipped)))
+[ "$broken" -gt "$failed" ] && failed=$broken
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$broken" -eq 0 ]

@@ -1,8 +1,11 @@
 //! What every target does: read arbitrary bytes as a file of some kind. Anything but a panic is fine.
 
+pub mod requests;
+
 use std::path::{Path, PathBuf};
 use unmissed::data::formats::{ReadOptions, read_source};
 use unmissed::data::{LabelStats, Rate, Source};
+use unmissed::evaluate::Tally;
 use unmissed::predict::file;
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::PropensityEstimatorSpec;
@@ -30,6 +33,18 @@ pub fn read_model(bytes: &[u8]) {
         && let Ok((model, _)) = file::read_source(source)
     {
         let _ = model.summary();
+    }
+}
+
+/// Reads `bytes` as a tally, as they are and with a checksum that fits, and finishes what comes out.
+pub fn read_tally(bytes: &[u8]) {
+    let signed = [bytes, blake3::hash(bytes).as_bytes()].concat();
+    for bytes in [bytes, &signed] {
+        if let Ok(tally) = Tally::from_bytes(bytes) {
+            let _ = tally.finish();
+            let again = tally.to_bytes().expect("what was read can be written");
+            Tally::from_bytes(&again).expect("what was written can be read");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Audits: everything put together, and the page about it.
 
-use crate::choices::{Grouping, Shown, Weights};
+use crate::choices::{Gains, Grouping, Shown, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Slices, Sparse};
@@ -9,14 +9,15 @@ use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
 use unmissed::audit::Audit;
-use unmissed::data::{Csr, Dataset, LabelStats, Rate};
-use unmissed::propensity::models::PropensitySpec;
+use unmissed::data::{Csr, Dataset};
+use unmissed::evaluate::Groups;
 use unmissed::report::page;
+use unmissed::request::{AuditRequest, KList, Level, WeightsSpec};
 
-/// What there is.
+/// What there is beside the test rows and their predictions, and what is asked for.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct AuditRequest<'py> {
+pub(crate) struct AuditInputs<'py> {
     name: String,
     train: Option<Sparse<'py>>,
     models: Option<Vec<String>>,
@@ -34,46 +35,78 @@ pub(crate) struct AuditRequest<'py> {
     seed: u64,
 }
 
+/// A request, with the groups and weights that only arrays describe.
+struct Asked {
+    request: AuditRequest,
+    groups: Option<Groups>,
+    weights: Option<Vec<f64>>,
+}
+
+impl AuditInputs<'_> {
+    fn asked(&self) -> PyResult<Asked> {
+        let (mut groups_spec, mut groups) = (None, None);
+        match &self.groups {
+            Some(Grouping::Names(names)) => groups = Some(Groups::from_names(names).map_err(exception)?),
+            Some(Grouping::Spec(spec)) => groups_spec = Some(spec.parse().map_err(exception)?),
+            None => {}
+        }
+        let (mut weights_spec, mut weights) = (None, None);
+        match self.weights.as_ref().map(Weights::gains).transpose()? {
+            Some(Gains::Values(values)) => weights = Some(values),
+            Some(Gains::Scheme(scheme)) => weights_spec = Some(scheme.parse().map(WeightsSpec::Scheme).map_err(exception)?),
+            None => {}
+        }
+        let models = self.models.as_ref().map(|texts| texts.iter().map(|text| text.parse()).collect::<Result<_>>()).transpose();
+        let request = AuditRequest {
+            name: self.name.clone(),
+            propensities: models.map_err(exception)?,
+            k: KList::new(&self.ks).map_err(exception)?,
+            level: Level::new(self.level).map_err(exception)?,
+            bootstrap: self.bootstrap,
+            seed: self.seed,
+            groups: groups_spec,
+            weights: weights_spec,
+            rate: self.rate.as_ref().map(Shown::rate).transpose()?,
+        };
+        Ok(Asked { request, groups, weights })
+    }
+}
+
 /// The result as JSON, and the page.
 #[pyfunction]
 pub(crate) fn audit(
     py: Python<'_>,
     test: Sparse<'_>,
     predictions: Vec<(String, Sparse<'_>)>,
-    request: AuditRequest<'_>,
+    inputs: AuditInputs<'_>,
     how: How,
 ) -> PyResult<(String, String)> {
     let test = test.slices()?;
     let predictions =
         predictions.iter().map(|(name, scores)| Ok((name.as_str(), scores.slices()?))).collect::<PyResult<Vec<_>>>()?;
-    let of_train = request
+    let of_train = inputs
         .train_predictions
         .iter()
         .map(|(name, scores)| Ok((name.as_str(), scores.slices()?)))
         .collect::<PyResult<Vec<_>>>()?;
-    let (train, controlled) = (slices(&request.train)?, slices(&request.controlled)?);
-    let (later, truth) = (slices(&request.later)?, slices(&request.truth)?);
-    let parsed =
-        request.models.as_ref().map(|texts| texts.iter().map(|text| text.parse()).collect::<Result<Vec<PropensitySpec>>>());
-    let parsed = parsed.transpose().map_err(exception)?;
-    let known = request.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
-    let rate = request.rate.as_ref().map(Shown::rate).transpose()?;
-    let weights = request.weights.as_ref().map(Weights::gains).transpose()?;
-    let AuditRequest { name, groups, ks, level, bootstrap, seed, .. } = &request;
+    let (train, controlled) = (slices(&inputs.train)?, slices(&inputs.controlled)?);
+    let (later, truth) = (slices(&inputs.later)?, slices(&inputs.truth)?);
+    let known = inputs.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
+    let asked = inputs.asked()?;
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
         let scores = predictions.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let named: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
         let of_train = of_train.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
-        let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
-        let mut audit = Audit::new(&test, &named)?.name(name.clone()).ks(ks).level(*level).seed(*seed).bootstrap(*bootstrap);
-        audit = known.into_iter().fold(audit.progress(watch), Audit::known);
-        if let Some(parsed) = parsed {
-            audit = audit.propensities(parsed);
-        }
+        let Asked { request, groups, weights } = asked;
+        let audit = Audit::new(&test, &named)?.request(request).progress(watch);
+        let mut audit = known.into_iter().fold(audit, Audit::propensity);
         if let Some(train) = &train {
             audit = audit.train(train);
+        }
+        if let Some(controlled) = &controlled {
+            audit = audit.controlled(controlled);
         }
         if let Some(later) = &later {
             audit = audit.later(later);
@@ -82,19 +115,13 @@ pub(crate) fn audit(
             audit = audit.train_predictions(*name, scores);
         }
         if let Some(truth) = &truth {
-            audit = audit.truth(truth);
-        }
-        match (&controlled, rate) {
-            (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, rates(rate)),
-            (None, Some(rate)) => audit = audit.rate(rate),
-            _ => {}
+            audit = audit.truth(truth)?;
         }
         if let Some(groups) = groups {
-            audit = audit.groups(groups.groups(stats.as_ref())?);
+            audit = audit.groups(groups);
         }
         if let Some(weights) = weights {
-            let (name, weights) = weights.of(stats.as_ref(), None)?;
-            audit = audit.weights(name, weights);
+            audit = audit.weights(weights);
         }
         let result = audit.run()?;
         let page = page::render(&result)?;
@@ -109,12 +136,4 @@ fn slices<'a>(part: &'a Option<Sparse<'_>>) -> PyResult<Option<Slices<'a>>> {
 
 fn part(slices: Option<Slices<'_>>) -> Result<Option<Dataset<'_>>> {
     slices.map(|slices| Dataset::new(None, slices.labels()?)).transpose()
-}
-
-/// The rate of a controlled set as estimators take it.
-fn rates(rate: unmissed::evaluate::Rate) -> Rate {
-    match rate {
-        unmissed::evaluate::Rate::Shown { shown, of } => Rate::Shown { shown, of },
-        unmissed::evaluate::Rate::PerLabel(rates) => Rate::PerLabel(rates),
-    }
 }

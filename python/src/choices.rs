@@ -3,46 +3,13 @@
 use crate::matrix::Sparse;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use unmissed::data::{LabelStats, Labels};
-use unmissed::evaluate::{Groups, Rate};
-use unmissed::metrics::weights;
-use unmissed::propensity::Propensities;
-use unmissed::{Error, Result};
+use unmissed::data::{Labels, Rate};
 
-fn needs_train<'a>(what: &str, stats: Option<&'a LabelStats>) -> Result<&'a LabelStats> {
-    stats.ok_or_else(|| Error::value(format!("{what} follow from training counts")).hint("pass the training labels as train="))
-}
-
-fn count(cut: f64) -> Result<u64> {
-    let is_count = cut >= 0.0 && cut.fract() == 0.0 && cut < 2f64.powi(53);
-    let off = || Error::value("the cuts of the groups are off").expected("descending counts").found(cut.to_string());
-    is_count.then_some(cut as u64).ok_or_else(off)
-}
-
-/// Groups by frequency, with cuts, or one name for each label.
+/// Groups as users write them, or one name for each label.
 #[derive(FromPyObject)]
 pub(crate) enum Grouping {
-    Frequency(String, Vec<f64>),
+    Spec(String),
     Names(Vec<Option<String>>),
-}
-
-impl Grouping {
-    pub(crate) fn groups(&self, stats: Option<&LabelStats>) -> Result<Groups> {
-        let (how, cuts) = match self {
-            Grouping::Names(names) => return Groups::from_names(names),
-            Grouping::Frequency(how, cuts) => (how.as_str(), cuts),
-        };
-        let stats = needs_train("groups by frequency", stats)?;
-        match how {
-            "share" if cuts.is_empty() => Groups::by_share(stats, &[0.8, 0.95]),
-            "share" => Groups::by_share(stats, cuts),
-            "counts" => Groups::by_counts(stats, &cuts.iter().map(|cut| count(*cut)).collect::<Result<Vec<_>>>()?),
-            "deciles" if cuts.is_empty() => Groups::deciles(stats),
-            _ => Err(Error::value("unknown kind of groups")
-                .expected("'share', 'share:0.8,0.95', 'counts:100,10', 'deciles', or a name for each label")
-                .found(format!("'{how}'"))),
-        }
-    }
 }
 
 /// Gains by a scheme, or one number for each label.
@@ -64,19 +31,6 @@ impl Weights<'_> {
             Weights::Scheme(scheme) => Gains::Scheme(scheme.clone()),
             Weights::Values(array) => Gains::Values(array.as_slice()?.to_vec()),
         })
-    }
-}
-
-impl Gains {
-    /// The name and the gains; `propensities` are those of the one model that was given.
-    pub(crate) fn of(self, stats: Option<&LabelStats>, propensities: Option<&Propensities>) -> Result<(String, Vec<f64>)> {
-        match self {
-            Gains::Values(values) => Ok(("given".to_owned(), values)),
-            Gains::Scheme(scheme) => {
-                let gains = weights::from_spec(&scheme, needs_train("weights", stats)?, propensities)?;
-                Ok((scheme, gains))
-            }
-        }
     }
 }
 
@@ -109,10 +63,10 @@ pub(crate) struct Controlled<'py>(Sparse<'py>, RatesGiven<'py>);
 
 impl Controlled<'_> {
     /// The same without the interpreter.
-    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, unmissed::data::Rate)> {
+    pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, Rate)> {
         let rates = match &self.1 {
-            RatesGiven::Common(rate) => unmissed::data::Rate::Common(*rate),
-            RatesGiven::PerLabel(array) => unmissed::data::Rate::PerLabel(array.as_slice()?.to_vec()),
+            RatesGiven::Common(rate) => Rate::Common(*rate),
+            RatesGiven::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
         };
         Ok((self.0.owned(py)?, rates))
     }

@@ -7,12 +7,12 @@ use crate::propensities::{Made, found};
 use crate::run::{How, run_owned};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unmissed::Result;
 use unmissed::data::{Labels, Rate};
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::{
     ControlledSet, Estimate, EstimatedValues, PropensityEstimatorSpec, PropensityEvidence, RelationPairs,
 };
+use unmissed::{Error, Result};
 
 /// Pairs of labels, items or rows.
 type Pairs = Vec<(u32, u32)>;
@@ -55,6 +55,11 @@ impl Owned {
         }
         if let Some((bought, viewed)) = &self.relation {
             evidence = evidence.relation(RelationPairs { bought, viewed });
+        }
+        let missing: Vec<String> = evidence.missing(spec.estimator()).iter().map(|name| format!("{name}=")).collect();
+        if !missing.is_empty() {
+            return Err(Error::value(format!("'{}' lacks its evidence", spec.estimator().name()))
+                .hint(format!("pass {}", missing.join(" and "))));
         }
         Ok((spec.estimate(&evidence)?, evidence.stats().dense_counts()?))
     }

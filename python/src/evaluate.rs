@@ -1,32 +1,38 @@
 //! Evaluation.
 
-use crate::choices::{Grouping, Shown, Weights};
+use crate::choices::{Gains, Grouping, Shown, Weights};
 use crate::errors::exception;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
+use crate::rows::{Columns, Matrices, Rows, columns, matrices, read};
 use crate::run::{How, run};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
+use std::sync::Arc;
 use unmissed::Result;
-use unmissed::data::{Csr, LabelStats};
+use unmissed::data::{Csr, LabelStats, Rate};
 use unmissed::evaluate::compat::{self, Library};
-use unmissed::evaluate::{Conventions, Evaluation};
-use unmissed::metrics::Estimator;
-use unmissed::propensity::Propensities;
+use unmissed::evaluate::{Evaluation, Groups};
+use unmissed::propensity::rows::{GivenCovariate, RowModel};
+use unmissed::propensity::{Propensities, RowPropensities};
+use unmissed::request::{EvaluateRequest, KList, Level};
 
-/// What to evaluate against, and how. Arrays and names are checked by the library.
+/// What to evaluate against, and how. What is not given takes the default of the library, which checks arrays and names too.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Request<'py> {
     train: Option<Sparse<'py>>,
     propensities: Vec<Given<'py>>,
+    row_propensities: Vec<(String, Py<Rows>)>,
+    row_covariates: Columns<'py>,
+    pair_covariates: Matrices<'py>,
     metrics: Option<Vec<String>>,
     estimators: Option<Vec<String>>,
-    ks: Vec<usize>,
-    level: f64,
-    interval: String,
-    bootstrap: usize,
-    seed: u64,
+    ks: Option<Vec<usize>>,
+    level: Option<f64>,
+    interval: Option<String>,
+    bootstrap: Option<usize>,
+    seed: Option<u64>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
     clip: Option<f64>,
@@ -34,6 +40,39 @@ pub(crate) struct Request<'py> {
     shown: Option<Sparse<'py>>,
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
     conventions: Option<String>,
+}
+
+impl Request<'_> {
+    /// The library's request; data that are given as arrays come on their own.
+    fn request(&self, rate: Option<Rate>, gains: Option<&Gains>) -> Result<EvaluateRequest> {
+        let default = EvaluateRequest::default();
+        let groups = match &self.groups {
+            Some(Grouping::Spec(spec)) => Some(spec.parse()?),
+            Some(Grouping::Names(_)) | None => None,
+        };
+        let weights = match gains {
+            Some(Gains::Scheme(scheme)) => Some(scheme.parse()?),
+            Some(Gains::Values(_)) | None => None,
+        };
+        fn all<T: std::str::FromStr<Err = unmissed::Error>>(texts: &Option<Vec<String>>) -> Result<Option<Vec<T>>> {
+            texts.as_ref().map(|texts| texts.iter().map(|text| text.parse()).collect()).transpose()
+        }
+        Ok(EvaluateRequest {
+            metrics: all(&self.metrics)?,
+            estimators: all(&self.estimators)?,
+            k: self.ks.as_ref().map_or(Ok(default.k), |ks| KList::new(ks))?,
+            level: self.level.map_or(Ok(default.level), Level::new)?,
+            interval: self.interval.as_ref().map_or(Ok(default.interval), |name| name.parse())?,
+            bootstrap: self.bootstrap.unwrap_or(default.bootstrap),
+            seed: self.seed.unwrap_or(default.seed),
+            groups,
+            weights,
+            clip: self.clip,
+            rate,
+            conventions: self.conventions.as_ref().map_or(Ok(default.conventions), |text| text.parse())?,
+            ..EvaluateRequest::default()
+        })
+    }
 }
 
 /// Everything about the predictions of one or several models, as JSON.
@@ -53,15 +92,14 @@ pub(crate) fn evaluate(
     for given in &request.propensities {
         propensities.push(given.propensities()?.map_err(exception)?);
     }
+    let row_models: Vec<(String, Arc<RowModel>)> =
+        request.row_propensities.iter().map(|(name, rows)| (name.clone(), Arc::clone(&rows.get().model))).collect();
+    let (of_rows, of_pairs) = (columns(&request.row_covariates)?, matrices(&request.pair_covariates)?);
     let gains = request.weights.as_ref().map(Weights::gains).transpose()?;
     let rate = request.rate.as_ref().map(Shown::rate).transpose()?;
-    let estimators =
-        request.estimators.as_ref().map(|names| names.iter().map(|name| Estimator::of_name(name)).collect::<Result<Vec<_>>>());
-    let estimators = estimators.transpose().map_err(exception)?;
-    let interval = request.interval.parse().map_err(exception)?;
-    let conventions: Option<Conventions> = request.conventions.as_deref().map(str::parse).transpose().map_err(exception)?;
+    let wanted = request.request(rate, gains.as_ref()).map_err(exception)?;
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
-    let Request { metrics, ks, level, bootstrap, seed, groups, clip, .. } = &request;
+    let groups = &request.groups;
     let result = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
@@ -69,40 +107,33 @@ pub(crate) fn evaluate(
         let shown = shown.map(|shown| shown.labels()).transpose()?;
         let scores = predictions.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
-        let mut evaluation = Evaluation::new(&truth, &models)?.ks(ks)?.level(*level)?.interval(interval);
-        evaluation = evaluation.bootstrap(*bootstrap, *seed).progress(watch);
-        let only = if let [only] = propensities.as_slice() { Some(only) } else { None };
-        let gains = gains.map(|gains| gains.of(stats.as_ref(), only)).transpose()?;
-        evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
+        let pairs = read(&of_pairs)?;
+        let mut evaluation = Evaluation::new(&truth, &models)?.progress(watch);
         if let Some(stats) = &stats {
             evaluation = evaluation.train(stats);
         }
-        if let Some(metrics) = metrics {
-            evaluation = evaluation.metrics(&metrics.iter().map(String::as_str).collect::<Vec<_>>())?;
+        evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
+        for (name, model) in row_models {
+            evaluation = evaluation.propensity(RowPropensities::new(name, model));
         }
-        if let Some(estimators) = &estimators {
-            evaluation = evaluation.estimators(estimators);
+        evaluation = evaluation.request(wanted)?;
+        for (name, values) in of_rows {
+            evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values))?;
         }
-        if let Some(groups) = groups {
-            evaluation = evaluation.groups(groups.groups(stats.as_ref())?)?;
+        for (name, matrix) in &pairs {
+            evaluation = evaluation.row_covariate(name, GivenCovariate::Pairs(matrix))?;
         }
-        if let Some((name, weights)) = gains {
-            evaluation = evaluation.weights(name, weights)?;
+        if let Some(Grouping::Names(names)) = groups {
+            evaluation = evaluation.groups(Groups::from_names(names)?)?;
         }
-        if let Some(tau) = clip {
-            evaluation = evaluation.clip(*tau)?;
-        }
-        if let Some(rate) = rate {
-            evaluation = evaluation.rate(rate)?;
+        if let Some(Gains::Values(weights)) = gains {
+            evaluation = evaluation.weights("given", weights)?;
         }
         if let Some(shown) = &shown {
             evaluation = evaluation.shown(shown)?;
         }
         if let Some(counts) = counts {
             evaluation = evaluation.label_counts(counts)?;
-        }
-        if let Some(conventions) = conventions {
-            evaluation = evaluation.conventions(conventions);
         }
         evaluation.run()
     })?;

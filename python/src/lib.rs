@@ -40,11 +40,13 @@ mod _core {
     #[pymodule_export]
     use crate::model::{Linear, model_of_bytes, read_model, train};
     #[pymodule_export]
-    use crate::registry::{nature, offers, parameters, registry, syntaxes};
+    use crate::registry::{corrects, nature, offers, parameters, registry, syntaxes};
     #[pymodule_export]
     use crate::requests::default_requests;
     #[pymodule_export]
-    use crate::rows::{Rows, evaluate_rows, fit_rows, read_rows};
+    use crate::rows::{Rows, fit_rows, read_rows};
+    #[pymodule_export]
+    use crate::run::panics;
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -218,7 +218,7 @@ impl Linear {
         let weights = ranking.weights.as_ref().map(|array| array.as_slice()).transpose()?;
         let Ranking { k, logits, threshold, .. } = ranking;
         let top = run(py, &how, |watch| {
-            let options = PredictOptions { k, logits, propensity: propensity.as_ref(), weights, threshold, progress: watch };
+            let options = PredictOptions { k, logits, propensities: propensity.as_ref(), weights, threshold, progress: watch };
             self.model.predict(&rows.features()?, &options)
         })?;
         Ok(scores_out(py, top))

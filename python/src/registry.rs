@@ -4,7 +4,7 @@ use crate::errors::exception;
 use pyo3::prelude::*;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
-use unmissed::losses::LOSSES;
+use unmissed::losses::{self, LOSSES};
 use unmissed::metrics::{self, Estimator, METRICS, Shape};
 use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::PROPENSITY_MODELS;
@@ -50,6 +50,12 @@ pub(crate) fn nature(metric: &str) -> PyResult<(Vec<&'static str>, bool)> {
     };
     let asked = asks.into_iter().filter(|(_, asked)| *asked).map(|(name, _)| name).collect();
     Ok((asked, metric.lower_is_better()))
+}
+
+/// Whether a loss makes use of propensities.
+#[pyfunction]
+pub(crate) fn corrects(loss: &str) -> PyResult<bool> {
+    Ok(losses::find(loss).map_err(exception)?.nature().corrects)
 }
 
 /// How the spec string of each propensity model is written.

@@ -58,12 +58,12 @@ impl Watch {
         })
     }
 
-    /// Waits for the result; an exception meanwhile stops the work.
-    fn wait<T>(&self, receiver: &Receiver<Result<T>>, show: Option<&Py<PyAny>>, leave: bool) -> PyResult<T> {
+    /// Waits for the result; an exception meanwhile stops the work. Work that panicked leaves none.
+    fn wait<T>(&self, receiver: &Receiver<Result<T>>, show: Option<&Py<PyAny>>, leave: bool) -> PyResult<Option<T>> {
         let mut raised = None;
         loop {
             match receiver.recv_timeout(TICK) {
-                Ok(result) => return raised.map_or_else(|| result.map_err(exception), Err),
+                Ok(result) => return raised.map_or_else(|| result.map(Some).map_err(exception), Err),
                 Err(RecvTimeoutError::Timeout) if raised.is_none() => {
                     if let Err(error) = self.look(show) {
                         self.stopped.store(true, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Watch {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(exception(Error::interrupted())),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
             }
         }
     }
@@ -92,17 +92,20 @@ pub(crate) fn alone<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + 
 
 /// Runs work that reports progress, and so can be stopped.
 pub(crate) fn run<T: Send>(py: Python<'_>, how: &How, work: impl FnOnce(&Watch) -> Result<T> + Send) -> PyResult<T> {
-    let watch = Watch::default();
+    let watch = &Watch::default();
     py.detach(|| {
         let pool = pool(how.threads)?;
         let (sender, receiver) = channel();
-        pool.in_place_scope(|scope| {
-            scope.spawn(|_| {
+        let result = pool.in_place_scope(|scope| {
+            // The sender goes along, so that the caller does not wait for work that panicked.
+            scope.spawn(move |_| {
                 // The caller waits for this; it cannot have gone away.
-                let _ = sender.send(work(&watch));
+                let _ = sender.send(work(watch));
             });
             watch.wait(&receiver, how.show.as_ref(), false)
-        })
+        })?;
+        // The scope has passed a panic on.
+        result.ok_or_else(|| exception(Error::interrupted()))
     })
 }
 
@@ -115,10 +118,22 @@ pub(crate) fn run_owned<T: Send + 'static>(
     py.detach(|| {
         let pool = pool(how.threads)?;
         let (sender, receiver) = channel();
-        std::thread::spawn(move || {
+        let worker = std::thread::spawn(move || {
             // Whoever asked may have left.
             let _ = sender.send(pool.install(work));
         });
-        Watch::default().wait(&receiver, how.show.as_ref(), true)
+        match Watch::default().wait(&receiver, how.show.as_ref(), true)? {
+            Some(result) => Ok(result),
+            None => match worker.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => Err(exception(Error::interrupted())),
+            },
+        }
     })
+}
+
+/// Work that panics, for a test that the caller hears of it.
+#[pyfunction]
+pub(crate) fn panics(py: Python<'_>, owned: bool, how: How) -> PyResult<()> {
+    if owned { run_owned(py, &how, || panic!("on purpose")) } else { run(py, &how, |_| panic!("on purpose")) }
 }

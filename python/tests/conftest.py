@@ -1,8 +1,9 @@
-"""What tests share: data sets that are small, and the shared golden cases when they are there."""
+"""What tests share: data sets that are small, and real data and golden cases where they are there."""
 
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 
 import numpy as np
@@ -10,16 +11,33 @@ import pytest
 import scipy.sparse as sp
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GOLDEN = ROOT.parent / "shared" / "golden"
+
+
+def data(name: str) -> pathlib.Path:
+    """The folder of a real data set: where `UNMISSED_DATA` says, or beside the checkout. Without it the test is skipped."""
+    given = os.environ.get("UNMISSED_DATA")
+    path = (ROOT / given if given else ROOT.parent / "shared" / "data") / name
+    if not path.is_dir():
+        place = "in the folder of UNMISSED_DATA" if given else "beside the checkout, and UNMISSED_DATA is not set"
+        pytest.skip(f"no data set '{name}' {place} (see scripts/data/README.md)")
+    return path
+
+
+def golden_folder() -> pathlib.Path:
+    """The folder with the values of independent implementations."""
+    given = os.environ.get("UNMISSED_DATA")
+    places = [*([ROOT / given / "golden"] if given else []), ROOT.parent / "shared" / "golden"]
+    found = next((place for place in places if place.is_dir()), None)
+    if found is None:
+        pytest.skip("no folder 'golden' beside the checkout or in the folder of UNMISSED_DATA")
+    return found
 
 
 class Case:
     """A golden case: files, and the values that others got for them."""
 
     def __init__(self, name: str) -> None:
-        self.folder = GOLDEN / name
-        if not self.folder.is_dir():
-            pytest.skip(f"{self.folder} is not there")
+        self.folder = golden_folder() / name
         self.expected = json.loads((self.folder / "expected.json").read_text())
         self.peers = json.loads((self.folder / "peers.json").read_text())
 

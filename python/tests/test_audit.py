@@ -1,5 +1,6 @@
 """Audits: the verdict, the page, and agreement with the command line."""
 
+import inspect
 import json
 import pickle
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 from test_evaluate import CLI
 
 import unmissed as um
+from unmissed import _core
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +72,12 @@ def test_the_command_line_finds_the_same(survey, predictions, tmp_path):
     theirs = json.loads(ran.stdout)
     ours = um.audit(survey.test, {"p": um.read(tmp_path / "p.txt")}, train=survey.train, name="x").to_dict()
     assert ours["evaluation"] == theirs["evaluation"] and ours["verdict"] == theirs["verdict"]
+
+
+def test_defaults_are_those_of_the_library():
+    request = json.loads(_core.default_requests())["audit"]
+    default = {name: one.default for name, one in inspect.signature(um.audit).parameters.items()}
+    assert list(default["k"]) == request["k"]
+    assert (default["level"], default["bootstrap"], default["random_state"]) == (request["level"], request["bootstrap"], request["seed"])
+    assert default["name"] == request["name"]
+    assert all(request[name] is None for name in ("propensities", "groups", "weights", "rate"))

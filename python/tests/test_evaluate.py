@@ -15,7 +15,6 @@ from conftest import ROOT
 
 import unmissed as um
 from unmissed import _core, _metrics
-from unmissed._metric_texts import TEXTS
 
 CLI = pathlib.Path(os.environ.get("UNMISSED_CLI", ROOT / "target" / "debug" / "unmissed"))
 
@@ -111,7 +110,7 @@ def test_options_reach_the_library(small):
         ({"label_counts": [1]}, "rows"),
         ({"conventions": "empty-rows=drop"}, "drop"),
         ({"estimators": ["unbaised"]}, "did you mean 'unbiased'"),
-        ({"threads": 0}, "threads"),
+        ({"n_jobs": 0}, "n_jobs"),
         ({"y_pred": {}}, "at least one model"),
     ],
 )
@@ -140,23 +139,31 @@ def test_an_int_gives_a_float_and_a_sequence_an_array(small):
     assert isinstance(um.recall(truth, scores, k=np.int64(3)), float)
 
 
+def generator():
+    """The script that writes the metric functions."""
+    spec = importlib.util.spec_from_file_location("python_metrics", ROOT / "scripts" / "python_metrics.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_every_metric_of_the_registry_has_a_function():
     names = [name for name, _ in _core.registry("metrics")]
-    assert list(_metrics.FUNCTIONS) == names == list(TEXTS)
+    assert list(_metrics.FUNCTIONS) == names, "run scripts/python_metrics.py"
+    assert list(generator().TEXTS) == names, "scripts/python_metrics.py lacks a definition and an example"
     for name in names:
         function = getattr(um, name.replace("-", "_"))
         assert function is _metrics.FUNCTIONS[name] and name.replace("-", "_") in um.__all__
+        assert inspect.isfunction(function) and inspect.getsourcefile(inspect.unwrap(function)) == _metrics.__file__
         for estimator, sentence in _core.offers(name):
-            assert estimator == "hajek" or f'``"{estimator}"``: {sentence}' in function.__doc__
+            assert estimator in generator().OF_EVALUATE or f'``"{estimator}"``: {sentence}' in function.__doc__
         for keyword in _core.nature(name)[0]:
-            assert keyword in inspect.signature(function).parameters and f"\n{keyword} : " in function.__doc__
+            assert keyword in inspect.signature(function).parameters and f"\n{keyword} : " in inspect.getdoc(function)
 
 
-def test_the_stub_lists_what_the_registry_has():
-    spec = importlib.util.spec_from_file_location("python_stubs", ROOT / "scripts" / "python_stubs.py")
-    stubs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(stubs)
-    assert stubs.STUB.read_text() == stubs.stub(), "run scripts/python_stubs.py"
+def test_the_written_functions_are_those_of_the_registry():
+    script = generator()
+    assert script.SOURCE.read_text() == script.source(), "run scripts/python_metrics.py"
 
 
 def test_docstrings_list_what_registries_have():
@@ -204,9 +211,10 @@ def test_a_value_without_meaning_is_nan():
 
 def test_threads_do_not_change_results(small, monkeypatch):
     truth, scores, train = small
-    one, two = (um.evaluate(truth, scores, train=train, propensity="jpv", threads=threads).to_dict() for threads in (1, 3))
+    one, two = (um.evaluate(truth, scores, train=train, propensity="jpv", n_jobs=jobs).to_dict() for jobs in (1, 3))
     monkeypatch.setenv("UNMISSED_THREADS", "2")
     assert one == two == um.evaluate(truth, scores, train=train, propensity="jpv").to_dict()
+    assert one == um.evaluate(truth, scores, train=train, propensity="jpv", n_jobs=-1).to_dict()
     monkeypatch.setenv("UNMISSED_THREADS", "many")
     with pytest.raises(ValueError, match="UNMISSED_THREADS"):
         um.evaluate(truth, scores)

@@ -32,7 +32,7 @@ def test_data_come_back(tmp_path, name, small):
         assert data.y.nnz == truth.nnz and data.X.nnz == X.nnz
     else:
         assert same(data.y, truth) and same(data.X, X)
-    assert data.y.dtype == np.int8 and data.X.dtype == np.float32 and data.y.indices.dtype == np.int32
+    assert data.y.dtype == np.int32 and data.X.dtype == np.float32 and data.y.indices.dtype == np.int32
 
 
 def test_scores_come_back(tmp_path, small):
@@ -45,6 +45,43 @@ def test_scores_come_back(tmp_path, small):
     # What scipy writes is read.
     sp.save_npz(tmp_path / "s.npz", scores)
     assert same(um.read(tmp_path / "s.npz").scores, scores)
+
+
+def test_files_have_all_labels_of_the_problem(tmp_path):
+    """The best labels of rows seldom include the last one, so neither they nor lists tell how many there are."""
+    top = um.TopK(np.array([[1, 0], [2, 1]]), np.array([[0.5, 0.25], [1.0, 0.5]]))
+    for scores in (top, top.labels, top.labels.tolist(), (top.labels, top.scores), [[(1, 0.5)], [(2, 1.0)]]):
+        with pytest.raises(ValueError, match="n_labels="):
+            um.write(tmp_path / "p.txt", scores=scores)
+        assert not (tmp_path / "p.txt").exists()
+        um.write(tmp_path / "p.txt", scores=scores, n_labels=7)
+        assert um.read(tmp_path / "p.txt").scores.shape == (2, 7)
+        (tmp_path / "p.txt").unlink()
+    with pytest.raises(ValueError, match="n_labels="):
+        um.write(tmp_path / "y.txt", [[0, 2], [1]])
+    um.write(tmp_path / "p.txt", scores=um.TopK(top.labels, top.scores, n_labels=7))
+    assert um.read(tmp_path / "p.txt").scores.shape == (2, 7)
+    with pytest.raises(ValueError, match="another number of labels: expected 8, found 7"):
+        um.write(tmp_path / "p.txt", scores=um.TopK(top.labels, n_labels=7), n_labels=8)
+
+
+def test_labels_are_what_scikit_learn_takes(tmp_path):
+    """Its LabelBinarizer numbers labels in the type of the matrix, so one that ends at 127 scrambles those beyond."""
+    sklearn = pytest.importorskip("sklearn.preprocessing")
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.naive_bayes import BernoulliNB
+
+    rng = np.random.default_rng(0)
+    Y = (rng.random((800, 150)) < 0.02).astype(int)
+    X = (Y + (rng.random(Y.shape) < 0.01)).astype(float)
+    um.write(tmp_path / "d.txt", Y, X=X)
+    read = um.read(tmp_path / "d.txt")
+    binarizer = sklearn.LabelBinarizer(sparse_output=True).fit(read.y)
+    assert np.array_equal(binarizer.transform(read.y).toarray(), Y)
+    assert np.array_equal(binarizer.inverse_transform(binarizer.transform(read.y)).toarray(), Y)
+    theirs = OneVsRestClassifier(BernoulliNB()).fit(read.X, read.y)
+    assert um.precision(Y, theirs.predict_proba(read.X), k=1) > 0.8
+    assert um.datasets.survey(users=300, items=20).train.y.dtype == np.int32
 
 
 def test_dense_features(tmp_path):
@@ -70,12 +107,10 @@ def test_errors_are_the_librarys(tmp_path):
     with pytest.raises(um.FormatError, match=r"bad.txt:3: .*found 9"):
         um.read(tmp_path / "bad.txt")
     assert issubclass(um.FormatError, ValueError)
-    with pytest.raises(ValueError, match="is a directory"):
-        um.read(tmp_path)
-    with pytest.raises(OSError):
-        um.write(tmp_path / "no" / "such" / "folder.txt", [[0]])
+    with pytest.raises(FileNotFoundError, match="folder.txt"):
+        um.write(tmp_path / "no" / "such" / "folder.txt", [[0]], n_labels=1)
     with pytest.raises(ValueError, match="docx"):
-        um.write(tmp_path / "x.docx", [[0]])
+        um.write(tmp_path / "x.docx", [[0]], n_labels=1)
     with pytest.raises(ValueError):
         um.write(tmp_path / "x.txt")
     assert not list(tmp_path.glob("x.*"))
@@ -84,7 +119,7 @@ def test_errors_are_the_librarys(tmp_path):
 def test_generators_have_the_parameters_of_the_registry():
     for name, _ in _core.registry("generators"):
         signature = inspect.signature(getattr(um.datasets, name))
-        ours = {p: d.default for p, d in signature.parameters.items() if p not in ("random_state", "threads")}
+        ours = {p: d.default for p, d in signature.parameters.items() if p not in ("random_state", "n_jobs")}
         theirs = {p.replace("-", "_"): d for p, d, _ in _core.parameters(name)}
         assert list(ours) == list(theirs)
         text = {p: ",".join(map(str, d)) if isinstance(d, tuple) else str(d) for p, d in ours.items()}
@@ -108,7 +143,7 @@ def test_generated_data_are_those_of_the_command_line(tmp_path):
 
 
 def test_balls(tmp_path):
-    a, b = (um.datasets.balls(train_rows=50, test_rows=10, labels=20, random_state=1, threads=threads) for threads in (1, 2))
+    a, b = (um.datasets.balls(train_rows=50, test_rows=10, labels=20, random_state=1, n_jobs=jobs) for jobs in (1, 2))
     assert np.array_equal(a.train.X, b.train.X) and same(a.test.y, b.test.y) and a.propensities is None
     assert a.tables["labels"]["prior"].shape == (20,)
     with pytest.raises(ValueError, match="'labels' of 'balls'"):

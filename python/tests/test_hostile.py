@@ -122,10 +122,11 @@ REQUESTS = {
     "k as a string": ({"k": "5"}, "k"),
     "k as NaN": ({"k": np.nan}, "k"),
     "no k": ({"k": []}, "k"),
-    "threads of 0": ({"threads": 0}, "threads"),
-    "negative threads": ({"threads": -1}, "threads"),
-    "threads as a string": ({"threads": "all"}, "threads"),
-    "very many threads": ({"threads": 10**9}, "threads"),
+    "no threads": ({"n_jobs": 0}, "n_jobs"),
+    "threads as a string": ({"n_jobs": "all"}, "n_jobs"),
+    "threads as a fraction": ({"n_jobs": 1.5}, "n_jobs"),
+    "threads as a bool": ({"n_jobs": True}, "n_jobs"),
+    "very many threads": ({"n_jobs": 10**9}, "n_jobs"),
     "a negative seed": ({"random_state": -1}, "random_state"),
     "a seed beyond 64 bits": ({"random_state": 2**64}, "random_state"),
     "a seed of None": ({"random_state": None}, "random_state"),
@@ -253,7 +254,7 @@ def test_features_that_are_none(name, data, model):
     [
         ({"random_state": -1}, "random_state"),
         ({"random_state": "x"}, "seed"),
-        ({"max_steps": -1}, "max_steps"),
+        ({"max_iter": -1}, "max_iter"),
         ({"epochs": 1.5}, "epochs"),
         ({"batch_size": "many"}, "batch_size"),
         ({"decay": np.nan}, "decay"),
@@ -264,7 +265,7 @@ def test_features_that_are_none(name, data, model):
         ({"tune": True, "holdout": 2.0}, "hold"),
         ({"tune": True, "holdout": np.nan}, "hold"),
         ({"tune": True, "grid": "fine"}, "fine"),
-        ({"tolerance": -1.0}, "tolerance"),
+        ({"tol": -1.0}, "tol"),
         ({"weights": [1.0, np.nan, 1.0, 1.0]}, "weight"),
         ({"weights": [[1.0]]}, "weights"),
         ({"propensity": [0.0] * 4}, "label 0"),
@@ -306,20 +307,26 @@ def test_files_that_are_none(tmp_path, model):
     with pytest.raises(um.FormatError, match="flipped"):
         um.OneVsRest.load(tmp_path / "flipped")
     for load in (um.OneVsRest.load, um.read, lambda path: um.propensities(None, f"table:{path}")):
-        with pytest.raises((ValueError, OSError), match="directory"):
+        with pytest.raises(IsADirectoryError, match=tmp_path.name):
             load(tmp_path)
         with pytest.raises(FileNotFoundError):
             load(tmp_path / "nothing")
-    with pytest.raises((ValueError, OSError)):
-        model.save(tmp_path)
-    for path in ("a\0b", tmp_path / "x" / "y"):
-        with pytest.raises((ValueError, OSError)):
-            um.write(path, LISTS)
-    with pytest.raises((ValueError, OSError)):
-        um.evaluate(Y, S, k=1).to_html(tmp_path)
-    for path in (None, 3, 2.5, b"\xff"):
-        with pytest.raises((ValueError, OSError, TypeError)):
+    writers = (model.save, lambda path: um.write(path, Y), um.evaluate(Y, S, k=1).to_html, um.Propensities([0.5]).write)
+    for write in writers:
+        with pytest.raises(IsADirectoryError, match=tmp_path.name):
+            write(tmp_path)
+        with pytest.raises(FileNotFoundError):
+            write(tmp_path / "x" / "y.txt")
+        with pytest.raises(ValueError):
+            write("a\0b")
+        for path in (3, 2.5, ["x.txt"]):
+            with pytest.raises(TypeError):
+                write(path)
+    for path in (None, 3, 2.5):
+        with pytest.raises(TypeError):
             um.read(path)
+    with pytest.raises(FileNotFoundError):
+        um.read(b"\xff")
     assert not list(tmp_path.glob("*.tmp*"))
 
 

@@ -22,7 +22,7 @@ from unmissed import _core  # noqa: E402
 
 
 # There are no exceptions: a check that cannot hold would be named in expected_failed_checks, with its reason.
-@parametrize_with_checks([um.OneVsRest(), um.OneVsRest("logistic", None)])
+@parametrize_with_checks([um.OneVsRest(), um.OneVsRest(propensity="jpv")])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -40,7 +40,7 @@ def model(balls):
 def test_the_optimum_is_that_of_scikit_learn(balls):
     """Its C is one over (rows times decay), and it does not shrink the intercept."""
     decay = 1e-3
-    ours = um.OneVsRest("logistic", None, normalize=False, decay=decay, tolerance=1e-7, max_steps=500).fit(balls.train.X, balls.train.y)
+    ours = um.OneVsRest("logistic", None, normalize=False, decay=decay, tol=1e-7, max_iter=500).fit(balls.train.X, balls.train.y)
     frequent = np.argsort(-np.asarray(balls.train.y.sum(axis=0)).ravel())[:3]
     for label in frequent:
         y = np.asarray(balls.train.y[:, [label]].todense()).ravel()
@@ -105,6 +105,21 @@ def test_missing_labels_are_corrected_for():
     assert corrected.propensities_ is p
 
 
+def test_nothing_is_corrected_unless_propensities_are_given(balls):
+    plain, auto = um.OneVsRest("logistic").fit(balls.train), um.OneVsRest()
+    assert np.array_equal(auto.fit(balls.train).coef_, plain.coef_)
+    assert not hasattr(auto, "propensities_") and not hasattr(plain, "propensities_")
+    auto.set_params(propensity="jpv").fit(balls.train)
+    assert auto.propensities_.origin == "jpv:a=0.55,b=1.5"
+    assert np.array_equal(auto.coef_, um.OneVsRest("unbiased-logistic", "jpv").fit(balls.train).coef_)
+    # A later fit without propensities leaves nothing of the earlier one.
+    assert not hasattr(auto.set_params(propensity=None).fit(balls.train), "propensities_")
+    with pytest.warns(UserWarning, match="'unbiased-logistic' had no propensities"):
+        assert not hasattr(um.OneVsRest("unbiased-logistic").fit(balls.train), "propensities_")
+    with pytest.warns(UserWarning, match="'logistic' does not use propensities"):
+        assert not hasattr(um.OneVsRest("logistic", "jpv").fit(balls.train), "propensities_")
+
+
 def test_tuning(balls):
     tuned = um.OneVsRest("logistic", None, tune=True, random_state=1).fit(balls.train)
     chosen = [trial for trial in tuned.tuning_ if trial["chosen"]]
@@ -138,7 +153,7 @@ def test_seeds_and_threads(balls):
     def weights(**options):
         return um.OneVsRest("logistic", None, solver="adam", epochs=2, holdout=0, **options).fit(balls.train).coef_
 
-    assert np.array_equal(weights(random_state=1, threads=1), weights(random_state=1, threads=3))
+    assert np.array_equal(weights(random_state=1, n_jobs=1), weights(random_state=1, n_jobs=3))
     assert not np.array_equal(weights(random_state=1), weights(random_state=2))
     state = np.random.RandomState
     assert np.array_equal(weights(random_state=state(5)), weights(random_state=state(5)))
@@ -159,7 +174,7 @@ def test_settings_that_make_no_sense(balls):
         ({"propensity": np.full(3, 0.5)}, "propensities"),
         ({"weights": np.full(3, 0.5)}, "weights"),
         ({"solver": "adam", "batch_size": 0}, "batch"),
-        ({"threads": -1}, "threads"),
+        ({"n_jobs": 0}, "n_jobs"),
     ]:
         with pytest.raises(ValueError, match=words):
             um.OneVsRest(**options).fit(balls.train)
@@ -194,6 +209,7 @@ def test_models_of_the_command_line_are_ours(balls, model, tmp_path):
     command = [CLI, "train", tmp_path / "train.txt", "-o", tmp_path / "theirs.safetensors", "--normalize", "none"]
     subprocess.run(command, check=True, capture_output=True)
     loaded = um.OneVsRest.load(tmp_path / "theirs.safetensors")
+    assert not hasattr(loaded, "propensities_")
     assert loaded.decision_function(balls.test.X) == pytest.approx(model.decision_function(balls.test.X), abs=1e-4)
     model.save(tmp_path / "model.safetensors")
     command = [CLI, "predict", tmp_path / "model.safetensors", tmp_path / "test.txt", "-k", "4", "-o", tmp_path / "p.txt"]
@@ -213,10 +229,10 @@ def text_labels():
 
 def test_pipelines_and_searches():
     y = text_labels()
-    pipeline = make_pipeline(TfidfVectorizer(), um.OneVsRest(decay=1e-3))
+    pipeline = make_pipeline(TfidfVectorizer(), um.OneVsRest(propensity="jpv", decay=1e-3))
     pipeline.fit(TEXTS, y)
     assert um.precision(y, pipeline.decision_function(TEXTS), k=1) == pytest.approx(np.mean(y.getnnz(axis=1) > 0))
-    search = GridSearchCV(pipeline, {"onevsrest__decay": [1e-4, 1e-2], "onevsrest__loss": ["logistic", "unbiased-logistic"]},
+    search = GridSearchCV(pipeline, {"onevsrest__decay": [1e-4, 1e-2], "onevsrest__tol": [1e-2, 1e-3]},
                           scoring=um.scorer("precision@5", estimator="unbiased"), cv=2)
     search.fit(TEXTS, y)
     assert search.best_score_ > 0 and np.isfinite(search.cv_results_["mean_test_score"]).all()

@@ -1,5 +1,6 @@
 """Propensities: from models, fitted and estimated; as objects and in files."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -90,6 +91,26 @@ def test_missing_evidence_is_named(method, words):
         um.estimate_propensity(method, train=[[0], [1]])
     with pytest.raises(ValueError, match="train=|unknown"):
         um.estimate_propensity(method)
+
+
+@pytest.mark.parametrize("method, option", [("direct", {"curve": "power"}), ("shrunken", {"shrink": True}), ("timelapse", {"threshold": 2})])
+def test_options_that_an_estimator_does_not_have_are_refused(method, option):
+    (name,) = option
+    with pytest.raises(ValueError, match=f"unknown option of '{method}' '{name}'"):
+        um.estimate_propensity(method, train=[[0], [1]], **option)
+
+
+def test_where_values_come_from_survives_but_a_new_name_is_the_users(small):
+    truth, scores, train = small
+
+    def findings(p):
+        return [finding.code for finding in um.evaluate(truth, scores, train=train, propensity=p, k=1).findings]
+
+    p = um.propensities(train, "jpv")
+    assert p.origin == "jpv:a=0.55,b=1.5" and "U002" in findings(pickle.loads(pickle.dumps(p)))
+    renamed = dataclasses.replace(p, origin="mine")
+    assert "U002" not in findings(renamed)
+    assert "U002" not in findings(um.Propensities(p.values, origin=p.origin))
 
 
 def test_objects_keep_everything_through_pickle_files_and_evaluation(survey, tmp_path):

@@ -35,8 +35,8 @@ def test_the_estimate_is_near_the_truth_and_one_propensity_a_label_is_not(world)
 
 def test_files_and_threads(world, tmp_path):
     scores, truth, seen = world
-    make = lambda threads: um.fit_row_propensity(  # noqa: E731
-        seen, later=truth, train_predictions=scores, refits=5, threads=threads
+    make = lambda jobs: um.fit_row_propensity(  # noqa: E731
+        seen, later=truth, train_predictions=scores, refits=5, n_jobs=jobs
     )
     one, two = make(1), make(2)
     assert one.coefficients == two.coefficients

@@ -1,5 +1,7 @@
 """How work is done: the lock is free, Ctrl-C stops it, progress shows, importing is quick."""
 
+import concurrent.futures
+import io
 import os
 import signal
 import subprocess
@@ -76,13 +78,13 @@ def interrupted(work, after):
     "after, work",
     [
         # In the pass over the rows, and in the bootstrap after it.
-        (0.5, "um.evaluate(truth, scores, propensity=models, metrics=['recall'], k=range(1, 51), threads=1)"),
-        (0.5, "um.audit(truth, scores, train=truth, k=range(1, 11), threads=1)"),
-        (3.0, "um.audit(truth[:20_000], scores[:20_000], train=truth[:20_000], bootstrap=50_000, k=1, threads=1)"),
-        (0.5, "um.datasets.balls(train_rows=20_000_000, labels=200, threads=1)"),
-        (1.0, "um.OneVsRest('logistic', None, threads=1).fit(features, truth[:50_000])"),
-        (1.0, "um.OneVsRest('logistic', None, tune=True, threads=1).fit(features, truth[:50_000])"),
-        (1.0, "um.OneVsRest(joint='plugin', threads=1).fit(features, truth[:50_000])"),
+        (0.5, "um.evaluate(truth, scores, propensity=models, metrics=['recall'], k=range(1, 51), n_jobs=1)"),
+        (0.5, "um.audit(truth, scores, train=truth, k=range(1, 11), n_jobs=1)"),
+        (3.0, "um.audit(truth[:20_000], scores[:20_000], train=truth[:20_000], bootstrap=50_000, k=1, n_jobs=1)"),
+        (0.5, "um.datasets.balls(train_rows=20_000_000, labels=200, n_jobs=1)"),
+        (1.0, "um.OneVsRest('logistic', None, n_jobs=1).fit(features, truth[:50_000])"),
+        (1.0, "um.OneVsRest('logistic', None, tune=True, n_jobs=1).fit(features, truth[:50_000])"),
+        (1.0, "um.OneVsRest(joint='plugin', n_jobs=1).fit(features, truth[:50_000])"),
     ],
 )
 def test_ctrl_c_stops_long_work_within_a_second(work, after):
@@ -102,13 +104,26 @@ def test_the_lock_is_free_while_the_library_works():
     thread = threading.Thread(target=beat)
     thread.start()
     start = time.perf_counter()
-    um.evaluate(truth, scores, propensity=np.full(200, 0.5), bootstrap=500, threads=1)
+    um.evaluate(truth, scores, propensity=np.full(200, 0.5), bootstrap=500, n_jobs=1)
     end = time.perf_counter()
     done.set()
     thread.join()
     within = [one for one in beats if start <= one <= end]
     # With the lock held it would beat at the start and at the end only.
     assert len(within) > 20 * (end - start), (len(within), end - start)
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_a_panic_reaches_the_caller(owned):
+    """As an exception, soon: nobody waits for a result that will not come."""
+    code = f"""
+        from unmissed import _core
+        try:
+            _core.panics({owned}, {{"threads": 1, "show": None}})
+        except BaseException as error:
+            print(type(error).__name__, error)
+    """
+    assert run(code).stdout.strip() == "PanicException on purpose"
 
 
 def test_calls_from_several_threads_agree(small):
@@ -156,14 +171,70 @@ def test_progress_without_tqdm(monkeypatch, capsys):
     assert "evaluate  50 %" in capsys.readouterr().err
 
 
-def test_who_watches(monkeypatch):
+def test_progress_is_shown_when_it_is_asked_for_and_somebody_watches(monkeypatch):
     monkeypatch.setattr(_work, "_somebody_watches", lambda: True)
-    with _work.working() as how:
+    with _work.working(verbose=True) as how:
         assert callable(how["show"])
-    with _work.working(progress=False) as how:
+    with _work.working() as how:
         assert how["show"] is None
-    with _work.working(threads=2) as how:
-        assert how["threads"] == 2
+    monkeypatch.setattr(_work, "_somebody_watches", lambda: False)
+    with _work.working(verbose=True) as how:
+        assert how["show"] is None
+
+
+def test_who_watches(monkeypatch):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not _work._somebody_watches()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert _work._somebody_watches()
+    # Bars of several threads would overwrite each other.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(_work._somebody_watches).result()
+
+
+def test_numbers_of_threads(monkeypatch):
+    monkeypatch.delenv("UNMISSED_THREADS", raising=False)
+    monkeypatch.setattr(_work, "_cores", lambda: 4)
+    assert [_work.number_of_threads(jobs) for jobs in (None, 1, np.int64(7), -1, -2, -9)] == [None, 1, 7, None, 3, 1]
+    monkeypatch.setenv("UNMISSED_THREADS", "2")
+    assert [_work.number_of_threads(jobs) for jobs in (None, 3, -1)] == [2, 3, None]
+
+
+#: A search whose every fit takes long enough for a bar, on a terminal of its own.
+SEARCH = """
+    import os, pty, sys
+    child, terminal = pty.fork()
+    if child == 0:
+        import numpy as np, unmissed as um
+        from unmissed import _work
+        from sklearn.model_selection import GridSearchCV
+        _work.PATIENCE = 0.0
+        rng = np.random.default_rng(0)
+        X, Y = rng.random((6000, 60), np.float32), (rng.random((6000, 300)) < 0.05).astype(int)
+        model = um.OneVsRest(n_jobs=1, verbose={verbose})
+        GridSearchCV(model, {{"decay": [1e-5, 1e-4]}}, scoring=um.scorer("precision@1"), cv=2, n_jobs={jobs}, refit=False).fit(X, Y)
+        os._exit(0)
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.waitpid(child, 0)
+    print(shown)
+"""
+
+
+@pytest.mark.parametrize("verbose, jobs, bars", [(False, 1, False), (True, 1, True), (True, 2, False)])
+def test_searches_are_not_flooded_with_bars(verbose, jobs, bars):
+    pytest.importorskip("sklearn"), pytest.importorskip("pty")
+    found = run(SEARCH.format(verbose=verbose, jobs=jobs))
+    assert found.returncode == 0, found.stderr
+    assert ("train" in found.stdout) == bars and (found.stdout.strip() != "b''") == bars, found.stdout
 
 
 def test_an_exception_while_showing_progress_stops_the_work(monkeypatch):
@@ -171,7 +242,8 @@ def test_an_exception_while_showing_progress_stops_the_work(monkeypatch):
         raise RuntimeError("the screen is gone")
 
     monkeypatch.setattr(_work._Bar, "__call__", broken)
+    monkeypatch.setattr(_work, "_somebody_watches", lambda: True)
     rng = np.random.default_rng(0)
     truth, scores = rng.random((40_000, 200)) < 0.05, rng.random((40_000, 200), np.float32)
     with pytest.raises(RuntimeError, match="the screen is gone"):
-        um.evaluate(truth, scores, propensity=np.full(200, 0.5), bootstrap=2000, threads=1, progress=True)
+        um.evaluate(truth, scores, propensity=np.full(200, 0.5), bootstrap=2000, n_jobs=1, verbose=True)

@@ -8,7 +8,7 @@
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
 number, and `audit` puts everything together. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
 label is to be observed. `OneVsRest` trains models, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and `datasets`
-bring data, `compat` has the functions of other libraries.
+bring data, `compat` has the functions of other libraries, `types` the types of what functions take.
 
 Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
 """
@@ -25,6 +25,7 @@ from ._registry import names, python_name
 if TYPE_CHECKING:
     from . import compat as compat
     from . import datasets as datasets
+    from . import types as types
     from ._audit import Audit as Audit
     from ._audit import audit as audit
     from ._data import Data as Data
@@ -61,9 +62,10 @@ _HOME = {
     "_scorer": ["scorer"],
     "compat": [],
     "datasets": [],
+    "types": [],
 }
 
-__all__ = sorted(["FormatError", "__version__", "compat", "datasets", *(name for names in _HOME.values() for name in names)])
+__all__ = sorted(["FormatError", "__version__", "compat", "datasets", "types", *(name for names in _HOME.values() for name in names)])
 
 
 def __getattr__(name: str) -> Any:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _inputs
-from ._checks import array, number, optional, text, whole
-from ._data import Path
-from ._evaluate import _groups, _lengths, _models, _number_of_labels, _rate, _several
+from ._checks import array, file, number, optional, text, whole
+from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, several
+from ._deprecated import working_keywords
 from ._propensity import Propensities
 from ._report import Finding, Report
 from ._work import working
+
+if TYPE_CHECKING:
+    from .types import GroupsLike, LabelsLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
 
 
 class Audit:
@@ -55,7 +58,7 @@ class Audit:
     def to_html(self, path: Path | None = None) -> str:
         """The page, which needs nothing else; written to `path` if there is one."""
         if path is not None:
-            _core.write_text(path, self._page)
+            _core.write_text(file(path), self._page)
         return self._page
 
     def __repr__(self) -> str:
@@ -67,27 +70,28 @@ class Audit:
         return f"<h3>{html.escape(self.headline)}</h3>{sentences}{self.report._repr_html_()}"
 
 
+@working_keywords
 def audit(
-    y_true: Any,
-    y_pred: Any,
+    y_true: LabelsLike,
+    y_pred: PredictionsLike,
     *,
-    train: Any = None,
-    propensity: Any = None,
-    controlled: Any = None,
-    rate: Any = None,
-    later: Any = None,
-    train_predictions: Any = None,
-    truth: Any = None,
+    train: LabelsLike | None = None,
+    propensity: PropensitiesLike | None = None,
+    controlled: LabelsLike | None = None,
+    rate: RateLike | None = None,
+    later: LabelsLike | None = None,
+    train_predictions: PredictionsLike | None = None,
+    truth: LabelsLike | None = None,
     k: int | Sequence[int] = (1, 3, 5),
-    groups: Any = None,
-    weights: Any = None,
+    groups: GroupsLike | None = None,
+    weights: WeightsLike | None = None,
     level: float = 0.95,
     bootstrap: int = 200,
     random_state: int = 0,
     name: str = "",
     n_labels: int | None = None,
-    threads: int | None = None,
-    progress: bool | None = None,
+    n_jobs: int | None = None,
+    verbose: int = False,
 ) -> Audit:
     """Audit predictions: what the scores are worth when labels are missing, as a verdict and a page.
 
@@ -131,10 +135,10 @@ def audit(
         What the data are called; known names decide about the constants of ``"jpv"``.
     n_labels : int, optional
         The number of labels, where lists do not tell.
-    threads : int, optional
-        How many threads work.
-    progress : bool, optional
-        Whether to show progress; by default in terminals and notebooks.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+    verbose : bool, default False
+        Whether to show progress, in a terminal or a notebook.
 
     Returns
     -------
@@ -150,15 +154,15 @@ def audit(
     'observed'
     >>> page = found.to_html()
     """
-    named = _models(y_pred)
-    columns = _number_of_labels(n_labels, [y_true, train], [one for _, one in named])
+    named = named_models(y_pred)
+    columns = number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     test = _inputs.labels(y_true, "y_true", columns)
     models = [(one, _inputs.scores(value, f"y_pred[{one!r}]", columns)) for one, value in named]
 
     def part(value: Any, what: str) -> _inputs.Matrix | None:
         return None if value is None else _inputs.labels(value, what, columns)
 
-    asked = _several(propensity)
+    asked = several(propensity)
     specs = [one for one in asked if isinstance(one, str)]
     known = [one if isinstance(one, Propensities) else Propensities(one) for one in asked if not isinstance(one, str)]
     request = {
@@ -170,17 +174,17 @@ def audit(
         "later": part(later, "later"),
         "train_predictions": [
             (one, _inputs.scores(value, f"train_predictions[{one!r}]", columns))
-            for one, value in ([] if train_predictions is None else _models(train_predictions))
+            for one, value in ([] if train_predictions is None else named_models(train_predictions))
         ],
         "truth": part(truth, "truth"),
-        "rate": _rate(rate, columns),
-        "groups": _groups(groups),
+        "rate": rate_of(rate, columns),
+        "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
-        "ks": _lengths(k),
+        "ks": lengths(k),
         "level": number(level, "level"),
         "bootstrap": whole(bootstrap, "bootstrap"),
         "seed": whole(random_state, "random_state"),
     }
-    with working(threads, progress) as how:
+    with working(n_jobs, verbose) as how:
         result, page = _core.audit(test, models, request, how)
     return Audit(json.loads(result), page)

@@ -1,8 +1,10 @@
-"""Numbers that users pass, checked before the native part takes them."""
+"""Numbers, names and paths that users pass, checked before the native part takes them."""
 
 from __future__ import annotations
 
+import errno
 import operator
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -42,6 +44,16 @@ def text(value: Any, what: str) -> str:
 def texts(value: Any, what: str) -> list[str]:
     """One name or several."""
     return [text(one, what) for one in ([value] if isinstance(value, str) or not hasattr(value, "__iter__") else value)]
+
+
+def file(path: Any) -> str:
+    """The path of a file. What is none is answered as `open` does."""
+    name = os.fsdecode(os.fspath(path))
+    if "\0" in name:
+        raise ValueError(f"the path has a null byte: found {name!r}")
+    if os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    return name
 
 
 def array(values: Any, what: str) -> Array:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _inputs
-from ._checks import number, optional, text
+from ._checks import file, number, optional, text, whole
+from ._deprecated import working_keywords
 from ._work import working
 
-Path = str | PathLike[str]
+if TYPE_CHECKING:
+    from .types import FeaturesLike, LabelsLike, Path, ScoresLike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Data:
     X : scipy.sparse.csr_matrix, numpy.ndarray or None
         Features, single precision.
     y : scipy.sparse.csr_matrix or None
-        Observed labels as ones (int8).
+        Observed labels as ones (int32: scikit-learn numbers labels in the type of the matrix, so it must hold as many).
     scores : scipy.sparse.csr_matrix or None
         Labels with a score each: predictions, or ratings.
     """
@@ -47,7 +48,8 @@ def to_csr(arrays: Any) -> Any:
 
     rows, columns, indptr, indices, data = arrays
     if data is None:
-        data = np.ones(len(indices), np.int8)
+        # scikit-learn's LabelBinarizer numbers labels in the type of the matrix: with int8 those beyond 127 would be others.
+        data = np.ones(len(indices), np.int32)
     return csr_matrix((data, indices, indptr), shape=(rows, columns), copy=False)
 
 
@@ -56,14 +58,15 @@ def to_data(features: Any, labels: Any, scores: Any = None) -> Data:
     return Data(X, None if labels is None else to_csr(labels), None if scores is None else to_csr(scores))
 
 
+@working_keywords
 def read(
     path: Path,
     *,
     format: str | None = None,
     positive: float | None = None,
     mmap: bool = True,
-    threads: int | None = None,
-    progress: bool | None = None,
+    n_jobs: int | None = None,
+    verbose: int = False,
 ) -> Data:
     """Read a file of labels, data or predictions.
 
@@ -80,10 +83,10 @@ def read(
         Ratings or scores of at least this much are labels.
     mmap : bool, default True
         Whether the file may be mapped into memory.
-    threads : int, optional
-        How many threads work; the result does not depend on it. Default: ``UNMISSED_THREADS``, or one a core.
-    progress : bool, optional
-        Whether to show progress; by default in terminals and notebooks.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+    verbose : bool, default False
+        Whether to show progress, in a terminal or a notebook.
 
     Returns
     -------
@@ -104,16 +107,16 @@ def read(
     >>> um.read(path)
     Data(X: 2 x 4, y: 2 x 3)
     """
-    with working(threads, progress) as how:
-        return to_data(*_core.read(path, optional(text, format, "format"), optional(number, positive, "positive"), bool(mmap), how))
+    with working(n_jobs, verbose) as how:
+        return to_data(*_core.read(file(path), optional(text, format, "format"), optional(number, positive, "positive"), bool(mmap), how))
 
 
 def write(
     path: Path,
-    y: Any = None,
+    y: LabelsLike | None = None,
     *,
-    X: Any = None,
-    scores: Any = None,
+    X: FeaturesLike | None = None,
+    scores: ScoresLike | None = None,
     format: str | None = None,
     n_labels: int | None = None,
 ) -> list[str]:
@@ -134,7 +137,8 @@ def write(
     format : str, optional
         The format where the ending does not say it.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels of the problem. Lists and a `TopK` do not tell it, so they need it: the largest label among the
+        best of each row is hardly the last one.
 
     Returns
     -------
@@ -150,12 +154,21 @@ def write(
     [[1, 0, 1], [0, 1, 0]]
     """
     if isinstance(y, Data):
-        y, X, scores = y.y, y.X if X is None else X, y.scores if scores is None else scores
-    labels_ = None if y is None else _inputs.labels(y, "y", n_labels)
+        data = y
+        y, X, scores = data.y, data.X if X is None else X, data.scores if scores is None else scores
+    labels_ = None if y is None else _inputs.labels(y, "y", _declared(_inputs.columns_of(y), "y", n_labels))
     features_ = None if X is None else _inputs.features(X, "X")
-    scores_ = None if scores is None else _inputs.scores(scores, "scores", n_labels)
+    scores_ = None if scores is None else _inputs.scores(scores, "scores", _declared(_inputs.columns_of_scores(scores), "scores", n_labels))
     with working() as how:
-        files, dropped = _core.write(path, features_, labels_, scores_, optional(text, format, "format"), how)
+        files, dropped = _core.write(file(path), features_, labels_, scores_, optional(text, format, "format"), how)
     for lost in dropped:
         warnings.warn(f"{path} cannot hold, so it was dropped: {lost}", stacklevel=2)
-    return [str(file) for file in files]
+    return [str(one) for one in files]
+
+
+def _declared(told: int | None, what: str, n_labels: int | None) -> int:
+    """The number of labels of the problem, which a file keeps: as given, or as the value itself told."""
+    columns = told if n_labels is None else whole(n_labels, "n_labels", 0, 2**32)
+    if columns is None:
+        raise ValueError(f"{what} does not tell the number of labels, which the file keeps: pass it as n_labels=")
+    return columns

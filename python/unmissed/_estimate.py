@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core, _inputs
 from ._checks import array, number, optional, text, whole
+from ._deprecated import renamed
 from ._inputs import Array
 from ._propensity import Propensities, as_propensities, of_arrays
 from ._registry import listed
 from ._work import working
+
+if TYPE_CHECKING:
+    from .types import LabelsLike, PairsLike, PropensityLike, RateLike
 
 
 def _rates(rate: Any) -> float | Array:
@@ -51,17 +55,18 @@ def _options(**given: Any) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in given.items() if value is not None]
 
 
+@renamed(threads="n_jobs")
 def fit_propensity(
     model: str,
     *,
-    train: Any,
-    controlled: Any = None,
-    rate: Any = None,
-    propensities: Any = None,
+    train: LabelsLike,
+    controlled: LabelsLike | None = None,
+    rate: RateLike | None = None,
+    propensities: PropensityLike | None = None,
     loss: str = "squared",
     starts: int = 16,
     random_state: int = 0,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Propensities:
     """Fit a curve to a controlled set, or to propensities that are known.
 
@@ -85,8 +90,8 @@ def fit_propensity(
         From how many points the search starts.
     random_state : int, default 0
         Seed of the perturbed starts.
-    threads : int, optional
-        How many threads work.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -111,28 +116,29 @@ def fit_propensity(
         "starts": whole(starts, "starts", 1, 10_000),
         "seed": whole(random_state, "random_state"),
     }
-    with working(threads, False) as how:
+    with working(n_jobs) as how:
         return of_arrays(_core.fit_propensity(text(model, "model"), labels, request, how))
 
 
 @listed("propensity-estimators")
+@renamed(threads="n_jobs")
 def estimate_propensity(
     method: str,
     *,
-    train: Any = None,
-    controlled: Any = None,
-    rate: Any = None,
-    later: Any = None,
-    hierarchy: Any = None,
-    bought: Any = None,
-    viewed: Any = None,
+    train: LabelsLike | None = None,
+    controlled: LabelsLike | None = None,
+    rate: RateLike | None = None,
+    later: LabelsLike | None = None,
+    hierarchy: PairsLike | None = None,
+    bought: PairsLike | None = None,
+    viewed: PairsLike | None = None,
     curve: str | None = None,
     shrink: bool = False,
     conditional: bool = False,
     threshold: int | None = None,
     level: float | None = None,
     random_state: int = 0,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Propensities:
     """Estimate propensities from data that tell more than the training labels do.
 
@@ -166,8 +172,8 @@ def estimate_propensity(
         Level of intervals, 0.95 unless given.
     random_state : int, default 0
         Seed of the fit.
-    threads : int, optional
-        How many threads work.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -201,5 +207,5 @@ def estimate_propensity(
             seed=whole(random_state, "random_state") or None,
         ),
     }
-    with working(threads, False) as how:
+    with working(n_jobs) as how:
         return of_arrays(_core.estimate(text(method, "method"), labels, request, how))

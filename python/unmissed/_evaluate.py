@@ -4,88 +4,56 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _inputs
 from ._checks import array, number, optional, text, texts, whole
-from ._propensity import Propensities, as_propensities
+from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, row_counts, several
+from ._deprecated import working_keywords
+from ._propensity import as_propensities
 from ._report import Report
-from ._row_propensity import RowPropensity, add_rows
+from ._row_propensity import RowPropensity, _columns, _matrices
 from ._work import working
 
-
-def _several(value: Any) -> list[Any]:
-    """Propensities may come alone or in a list; a list of numbers is one of them."""
-    if value is None:
-        return []
-    if isinstance(value, (list, tuple)) and not all(np.isscalar(one) and not isinstance(one, str) for one in value):
-        return list(value)
-    return [value]
-
-
-def _models(y_pred: Any) -> list[tuple[str, Any]]:
-    if isinstance(y_pred, Mapping) and "indices" not in y_pred:
-        return [(str(name), one) for name, one in y_pred.items()]
-    return [("predictions", y_pred)]
+if TYPE_CHECKING:
+    from .types import (
+        GroupsLike,
+        LabelsLike,
+        NumbersLike,
+        PredictionsLike,
+        PropensitiesLike,
+        RateLike,
+        ScoresLike,
+        WeightsLike,
+    )
 
 
-def _groups(groups: Any) -> Any:
-    if groups is None or groups is False:
-        return None
-    if groups is True:
-        return ("share", [])
-    if isinstance(groups, str):
-        how, _, cuts = groups.partition(":")
-        try:
-            return (how, [float(cut) for cut in cuts.split(",")] if cuts else [])
-        except ValueError:
-            raise ValueError(f"cannot read the cuts of the groups: expected numbers separated by commas, found {cuts!r}") from None
-    if not hasattr(groups, "__iter__"):
-        raise ValueError(f"groups are out of range: expected True, a kind of groups, or a name for each label, found {groups!r}")
-    return [None if name is None else str(name) for name in groups]
-
-
-def _rate(rate: Any, columns: int) -> Any:
-    if rate is None:
-        return None
-    if isinstance(rate, str):
-        rate = tuple(rate.split("/")) if "/" in rate else (rate,)
-    if isinstance(rate, tuple):
-        try:
-            shown, of = (whole(int(part), "rate", 0, 2**32 - 1) for part in rate)
-        except (TypeError, ValueError):
-            raise ValueError(f"cannot read the rate: expected r/m as in '16/300', found {'/'.join(map(str, rate))!r}") from None
-        return (shown, of)
-    return array(np.broadcast_to(np.asarray(rate), (columns,)) if np.ndim(rate) == 0 else rate, "rate")
-
-
+@working_keywords
 def evaluate(
-    y_true: Any,
-    y_pred: Any,
+    y_true: LabelsLike,
+    y_pred: PredictionsLike,
     *,
-    train: Any = None,
-    propensity: Any = None,
+    train: LabelsLike | None = None,
+    propensity: PropensitiesLike | None = None,
     metrics: Sequence[str] | str | None = None,
     estimators: Sequence[str] | str | None = None,
     k: int | Sequence[int] = (1, 3, 5),
-    groups: Any = None,
-    weights: Any = None,
+    groups: GroupsLike | None = None,
+    weights: WeightsLike | None = None,
     clip: float | None = None,
-    rate: Any = None,
-    shown: Any = None,
-    label_counts: Any = None,
+    rate: RateLike | None = None,
+    shown: LabelsLike | None = None,
+    label_counts: NumbersLike | None = None,
     conventions: str | None = None,
-    row_covariates: Mapping[str, Any] | None = None,
-    pair_covariates: Mapping[str, Any] | None = None,
+    row_covariates: Mapping[str, NumbersLike] | None = None,
+    pair_covariates: Mapping[str, ScoresLike] | None = None,
     level: float = 0.95,
     interval: str = "population",
     bootstrap: int = 200,
     random_state: int = 0,
     n_labels: int | None = None,
-    threads: int | None = None,
-    progress: bool | None = None,
+    n_jobs: int | None = None,
+    verbose: int = False,
 ) -> Report:
     """Evaluate predictions: every metric, every estimator, every propensity model, with intervals.
 
@@ -137,10 +105,10 @@ def evaluate(
         Seed of the bootstrap.
     n_labels : int, optional
         The number of labels, where lists do not tell.
-    threads : int, optional
-        How many threads work; the result does not depend on it. Default: ``UNMISSED_THREADS``, or one a core.
-    progress : bool, optional
-        Whether to show progress; by default in terminals and notebooks.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+    verbose : bool, default False
+        Whether to show progress, in a terminal or a notebook.
 
     Returns
     -------
@@ -162,14 +130,14 @@ def evaluate(
     >>> round(report.value("precision", 1, "unbiased"), 4)
     0.6252
     """
-    named = _models(y_pred)
-    columns = _number_of_labels(n_labels, [y_true, train], [one for _, one in named])
+    named = named_models(y_pred)
+    columns = number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     truth = _inputs.labels(y_true, "y_true", columns)
     models = [(name, _inputs.scores(one, "y_pred" if len(named) == 1 else f"y_pred[{name!r}]", columns)) for name, one in named]
     training = None if train is None else _inputs.labels(train, "train", columns)
-    given = _several(propensity)
+    given = several(propensity)
     fitted = [one for one in given if isinstance(one, RowPropensity)]
-    asked = [as_propensities(one, train, columns, threads) for one in given if not isinstance(one, RowPropensity)]
+    asked = [as_propensities(one, train, columns, n_jobs) for one in given if not isinstance(one, RowPropensity)]
     origins = [*(one.origin for one in asked), *(one.origin for one in fitted)]
     twice = next((origin for origin in origins if origins.count(origin) > 1), None)
     if twice is not None:
@@ -177,50 +145,23 @@ def evaluate(
     request = {
         "train": training,
         "propensities": [one._arrays() for one in asked],
+        "row_propensities": [(one.origin, one._native) for one in fitted],
+        "row_covariates": _columns(row_covariates),
+        "pair_covariates": _matrices(pair_covariates, columns),
         "metrics": optional(texts, metrics, "metrics"),
         "estimators": optional(texts, estimators, "estimators"),
-        "ks": _lengths(k),
+        "ks": lengths(k),
         "level": number(level, "level"),
         "interval": text(interval, "interval"),
         "bootstrap": whole(bootstrap, "bootstrap"),
         "seed": whole(random_state, "random_state"),
-        "groups": _groups(groups),
+        "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
         "clip": optional(number, clip, "clip"),
-        "rate": _rate(rate, columns),
+        "rate": rate_of(rate, columns),
         "shown": None if shown is None else _inputs.labels(shown, "shown", columns),
-        "label_counts": None if label_counts is None else _counts(label_counts),
+        "label_counts": None if label_counts is None else row_counts(label_counts),
         "conventions": optional(text, conventions, "conventions"),
     }
-    with working(threads, progress) as how:
-        result = json.loads(_core.evaluate(truth, models, request, how))
-        return Report(add_rows(result, truth, models, fitted, request, (row_covariates, pair_covariates), how))
-
-
-def _number_of_labels(given: int | None, labels: list[Any], predictions: list[Any]) -> int:
-    """What is given, what a matrix says, or as many as the largest label of lists needs."""
-    known = [optional(whole, given, "n_labels", 0, 2**32), *(_inputs.columns_of(value) for value in labels)]
-    # An integer array of the best labels has k columns, not one for each label.
-    known += [_inputs.columns_of(one) for one in predictions if not (isinstance(one, np.ndarray) and one.dtype.kind in "iu")]
-    found = next((one for one in known if one is not None), None)
-    if found is not None:
-        return found
-    matrices = [_inputs.labels(value, "labels") for value in labels if value is not None]
-    matrices += [_inputs.scores(value, "y_pred") for value in predictions]
-    return max((matrix.columns for matrix in matrices), default=0)
-
-
-def _counts(counts: Any) -> Any:
-    """Whole numbers that fit, one for each row."""
-    given = np.asarray(counts)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and not 0 <= given.min() <= given.max() < 2**32):
-        raise ValueError("label_counts does not fit: expected one whole number of at least 0 for each row")
-    return np.ascontiguousarray(given, np.uint32)
-
-
-def _lengths(k: Any) -> list[int]:
-    several = [k] if np.isscalar(k) or k is None else list(k)
-    return [whole(one, "k", 1) for one in several]
-
-
-__all__ = ["Propensities", "Report", "evaluate"]
+    with working(n_jobs, verbose) as how:
+        return Report(json.loads(_core.evaluate(truth, models, request, how)))

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._checks import whole
+
 Array = np.ndarray[Any, Any]
 
 
@@ -39,6 +41,8 @@ class TopK:
         Labels of each row, counted from 0.
     scores : array-like of float, shape (n_rows, k), optional
         Their scores. Without scores the labels are ranked as they stand, best first.
+    n_labels : int, optional
+        The number of labels of the problem, where nothing else tells it.
 
     Examples
     --------
@@ -47,8 +51,9 @@ class TopK:
     0.5
     """
 
-    labels: Any
-    scores: Any = None
+    labels: Array | Sequence[Sequence[int]]
+    scores: Array | Sequence[Sequence[float]] | None = None
+    n_labels: int | None = None
 
 
 def _plain(array: Any, dtype: Any = None) -> Array:
@@ -80,6 +85,8 @@ def is_sparse(value: Any) -> bool:
 
 def columns_of(value: Any) -> int | None:
     """The number of labels, where the value itself tells."""
+    if isinstance(value, TopK):
+        return value.n_labels
     for part in ("y", "scores"):
         if _is_data(value) and getattr(value, part) is not None:
             return columns_of(getattr(value, part))
@@ -88,6 +95,11 @@ def columns_of(value: Any) -> int | None:
     if hasattr(value, "columns") and hasattr(value, "to_numpy"):
         return int(value.shape[1])
     return None
+
+
+def columns_of_scores(value: Any) -> int | None:
+    """The number of labels, where predictions themselves tell: an integer array of the best labels has k columns, not one for each."""
+    return None if isinstance(value, np.ndarray) and value.dtype.kind in "iu" else columns_of(value)
 
 
 def _is_data(value: Any) -> bool:
@@ -277,6 +289,7 @@ def _top_k(top: TopK, what: str, columns: int | None) -> Matrix:
     rows, width = ids.shape
     indptr = np.arange(rows + 1, dtype=np.int64) * width
     flat = _integers(ids).ravel()
+    columns = columns if top.n_labels is None else _check_columns(what, whole(top.n_labels, "n_labels", 0, 2**32), columns)
     if top.scores is None:
         return Matrix(_columns(flat, columns), indptr, flat, _ranks(indptr))
     values = _two_dimensional(top.scores, what)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core, _inputs
-from ._checks import array, number, optional, text, whole
-from ._data import Data, Path
+from ._checks import array, file, number, optional, text, whole
+from ._data import Data
+from ._deprecated import renamed
 from ._inputs import Array, Matrix
 from ._propensity import Propensities, as_propensities, of_arrays, propensities_of_counts
 from ._registry import listed
@@ -24,22 +26,29 @@ try:
 except ImportError as error:
     raise ImportError("models need scikit-learn 1.6 or later: pip install 'unmissed[models]'") from error
 
+if TYPE_CHECKING:
+    from .types import FeaturesLike, Path, PropensityLike, TargetsLike, WeightsLike
+
+#: What ``loss="auto"`` is with propensities, and without.
+CORRECTED, PLAIN = "unbiased-logistic", "logistic"
+
 
 @listed("losses")
 class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """One linear scorer for each label, trained by a loss that corrects for labels that are missing.
+    """One linear scorer for each label: plain, or with propensities corrected for missing labels.
 
-    The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. Labels that were observed count with
-    their propensities, so that the expected loss is the one on complete labels.
+    The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. With propensities, observed labels are
+    weighted such that the expected loss is the one on complete labels.
 
     Parameters
     ----------
-    loss : str, default "unbiased-logistic"
-        What training makes small:
+    loss : str, default "auto"
+        The loss to minimise. ``"auto"`` is ``"unbiased-logistic"`` with propensities and ``"logistic"`` without.
 
         {losses}
-    propensity : str, Propensities, array-like or None, default "jpv"
-        The propensities of labels: a model in their training counts, or values. None: nothing is missing.
+    propensity : str, Propensities, array-like or None, default None
+        The propensities of labels: a model in their training counts, as ``"jpv"``, or values. Constants that were fitted to other
+        data are rarely right; see `estimate_propensity`. None: nothing is taken to be missing.
     tune : bool, default False
         Whether to try several settings on held-out rows and train on all rows with the best.
     joint : {None, "plugin", "alternating"}, default None
@@ -49,8 +58,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Newton's method goes to the optimum of a convex loss; Adam takes small steps by any. ``"auto"`` is Newton's method where it
         works.
     decay : float, optional
-        How strongly weights are drawn to zero; unless given, by the size of rows and the spread of propensities for Newton's method,
-        and 0 for Adam.
+        Strength of the L2 penalty; unless given, it follows from the size of rows and the spread of propensities for Newton's
+        method, and is 0 for Adam.
     clip : float, optional
         Inverse propensities above this count as this: less variance, some bias.
     weights : str or array-like, optional
@@ -58,9 +67,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``"effective"`` from training counts.
     normalize : bool, optional
         Whether rows are divided by their Euclidean norm; unless given, the library decides by the data.
-    tolerance : float, optional
+    tol : float, optional
         Newton's method: how far the gradient has to shrink.
-    max_steps : int, optional
+    max_iter : int, optional
         Newton's method: the most steps.
     learning_rate : float, optional
         Adam: the learning rate.
@@ -77,10 +86,10 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         epochs.
     random_state : int, RandomState or None, default 0
         Seed of whatever is random. The same int gives the same model, on any number of threads.
-    threads : int, optional
-        How many threads work. Default: ``UNMISSED_THREADS``, or one a core.
-    progress : bool, optional
-        Whether to show progress; by default in terminals and notebooks.
+    n_jobs : int, optional
+        How many threads work (-1: one per core). Default: ``UNMISSED_THREADS``, or one per core.
+    verbose : bool, default False
+        Whether to show progress, in a terminal or a notebook.
 
     Attributes
     ----------
@@ -90,8 +99,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Weights; made when asked for.
     intercept_ : numpy.ndarray of shape (n_labels,)
         What is added to each score.
-    propensities_ : Propensities or None
-        What the model was trained with, or what it learned.
+    propensities_ : Propensities
+        What the model was corrected with, or what it learned; there is no such attribute when training did not use any.
     tuning_ : list of dict or None
         All settings that were tried, with their losses and metrics.
     label_counts_ : numpy.ndarray of shape (n_labels,)
@@ -105,36 +114,37 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import unmissed as um
     >>> data = um.datasets.balls(train_rows=500, test_rows=100, labels=10, random_state=1)
-    >>> model = um.OneVsRest("logistic", propensity=None).fit(data.train.X, data.train.y)
+    >>> model = um.OneVsRest().fit(data.train.X, data.train.y)
     >>> model.predict_top_k(data.test.X, k=3).shape
     (100, 10)
     >>> um.ndcg_min(data.test.y, model.decision_function(data.test.X), k=3) > 0.25
     True
     """
 
+    @renamed(tolerance="tol", max_steps="max_iter", threads="n_jobs", progress="verbose")
     def __init__(
         self,
-        loss: str = "unbiased-logistic",
-        propensity: Any = "jpv",
+        loss: str = "auto",
+        propensity: PropensityLike | None = None,
         *,
         tune: bool = False,
         joint: str | None = None,
         solver: str = "auto",
         decay: float | None = None,
         clip: float | None = None,
-        weights: Any = None,
+        weights: WeightsLike | None = None,
         normalize: bool | None = None,
-        tolerance: float | None = None,
-        max_steps: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
         learning_rate: float | None = None,
         batch_size: int | None = None,
         epochs: int | None = None,
         grid: str = "default",
         criterion: str | None = None,
         holdout: float = 0.1,
-        random_state: Any = 0,
-        threads: int | None = None,
-        progress: bool | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = False,
     ) -> None:
         self.loss = loss
         self.propensity = propensity
@@ -145,8 +155,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.weights = weights
         self.normalize = normalize
-        self.tolerance = tolerance
-        self.max_steps = max_steps
+        self.tol = tol
+        self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.epochs = epochs
@@ -154,8 +164,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.criterion = criterion
         self.holdout = holdout
         self.random_state = random_state
-        self.threads = threads
-        self.progress = progress
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,7 +173,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> OneVsRest:
+    def fit(self, X: FeaturesLike, y: TargetsLike | None = None) -> OneVsRest:
         """Train.
 
         Parameters
@@ -179,18 +189,17 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The model itself.
         """
         if isinstance(X, Data):
-            X, y = X.X, X.y if y is None else y
+            data = X
+            X, y = data.X, data.y if y is None else y
         rows, labels = self._training_data(X, y)
-        self.propensities_ = None
-        if self.propensity is not None:
-            self.propensities_ = _of_matrix(self.propensity, labels)
+        given = None if self.propensity is None else _of_matrix(self.propensity, labels)
+        loss = self._loss()
         settings = {
-            # That is what learning along with the weights is.
-            "loss": "plugin-logistic" if self.joint == "plugin" else text(self.loss, "loss"),
-            "propensities": None if self.propensities_ is None else self.propensities_._arrays(),
+            "loss": loss,
+            "propensities": None if given is None else given._arrays(),
             "solver": text(self.solver, "solver"),
-            "tolerance": optional(number, self.tolerance, "tolerance"),
-            "steps": optional(whole, self.max_steps, "max_steps"),
+            "tolerance": optional(number, self.tol, "tol"),
+            "steps": optional(whole, self.max_iter, "max_iter"),
             "learning_rate": optional(number, self.learning_rate, "learning_rate"),
             "batch_size": optional(whole, self.batch_size, "batch_size"),
             "epochs": optional(whole, self.epochs, "epochs"),
@@ -205,12 +214,30 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "joint": optional(text, self.joint, "joint"),
             "seed": _seed(self.random_state),
         }
-        with working(self.threads, self.progress) as how:
+        with working(self.n_jobs, self.verbose) as how:
             model, learned = _core.train(rows, labels, settings, how)
         self._take(model)
-        if learned is not None:
-            self.propensities_ = of_arrays(learned)
+        self._keep(of_arrays(learned) if learned is not None else given if _core.corrects(loss) else None)
+        if given is None and learned is None and _core.corrects(loss):
+            warnings.warn(f"'{loss}' had no propensities to correct with, so nothing was taken to be missing: pass propensity=", stacklevel=2)
+        if given is not None and not _core.corrects(loss):
+            warnings.warn(f"'{loss}' does not use propensities: loss='auto' does, or divide by them in predict_top_k", stacklevel=2)
         return self
+
+    def _loss(self) -> str:
+        if self.joint == "plugin":
+            # That is what learning along with the weights is.
+            return "plugin-logistic"
+        if text(self.loss, "loss") != "auto":
+            return self.loss
+        return PLAIN if self.propensity is None and self.joint is None else CORRECTED
+
+    def _keep(self, used: Propensities | None) -> None:
+        """Propensities, when training used any; those of an earlier fit go."""
+        if used is not None:
+            self.propensities_ = used
+        elif hasattr(self, "propensities_"):
+            del self.propensities_
 
     def _take(self, model: _core.Linear) -> None:
         self.model_ = model
@@ -250,12 +277,11 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: Path) -> OneVsRest:
         """Read a model from a file, whoever wrote it. Its labels are numbers."""
         with working() as how:
-            model = _core.read_model(path, how)
+            model = _core.read_model(file(path), how)
         about = json.loads(model.about)
         loaded = cls(about["loss"], about["propensity"], normalize=model.normalize, random_state=about["seed"])
         loaded._take(model)
         loaded.kind_, loaded.classes_, loaded.n_features_in_ = "labels", np.arange(model.labels), model.features
-        loaded.propensities_ = None
         if about["propensity"] is not None and loaded.label_counts_ is not None and loaded.n_rows_ is not None:
             try:
                 loaded.propensities_ = propensities_of_counts(about["propensity"], loaded.n_rows_, loaded.label_counts_)
@@ -265,14 +291,14 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return loaded
 
 
-def _of_matrix(propensity: Any, labels: Matrix) -> Propensities:
+def _of_matrix(propensity: PropensityLike, labels: Matrix) -> Propensities:
     if not isinstance(propensity, str):
         return as_propensities(propensity, None, None)
     counts = np.bincount(labels.indices, minlength=labels.columns)
     return propensities_of_counts(propensity, labels.rows, counts)
 
 
-def _seed(random_state: Any) -> int:
+def _seed(random_state: int | np.random.RandomState | None) -> int:
     if isinstance(random_state, (int, np.integer)):
         return whole(random_state, "random_state")
     return int(check_random_state(random_state).randint(2**31 - 1))

@@ -5,21 +5,32 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core, _inputs
-from ._checks import array, optional, text
-from ._data import Path
+from ._checks import array, file, optional, text
+from ._deprecated import renamed
 from ._inputs import Array
 from ._registry import listed
 from ._work import working
 
+if TYPE_CHECKING:
+    from .types import LabelsLike, NumbersLike, Path, PropensityLike
+
 SOURCES = ("estimated", "curve", "clipped")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+def _codes(given: Any, what: str) -> Array:
+    """Places in `SOURCES`, one for each label."""
+    codes = np.asarray(given)
+    if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < len(SOURCES)):
+        raise ValueError(f"{what} are out of range: expected 0 to {len(SOURCES) - 1}, found {given!r}")
+    return np.require(codes, np.uint8, ["C", "A"])
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
 class Propensities:
     """A propensity for every label, where it came from, and what it is worth.
 
@@ -60,28 +71,46 @@ class Propensities:
     """
 
     values: Array
-    origin: str = "given"
-    bound: str = "exact"
-    source_codes: Array | None = None
-    low: Array | None = None
-    high: Array | None = None
-    inverse_variances: Array | None = None
-    notes: Sequence[str] = ()
-    counts: Array | None = None
-    fit: dict[str, Any] | None = None
-    provenance: str | None = None
+    origin: str
+    bound: str
+    source_codes: Array | None
+    low: Array | None
+    high: Array | None
+    inverse_variances: Array | None
+    notes: list[str]
+    counts: Array | None
+    fit: dict[str, Any] | None
+    provenance: str | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", array(self.values, "propensity"))
-        for name in ("low", "high", "inverse_variances"):
-            object.__setattr__(self, name, optional(array, getattr(self, name), name))
-        if self.source_codes is not None:
-            codes = np.asarray(self.source_codes)
-            if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < len(SOURCES)):
-                raise ValueError(f"source_codes are out of range: expected 0 to {len(SOURCES) - 1}, found {self.source_codes!r}")
-            object.__setattr__(self, "source_codes", np.require(codes, np.uint8, ["C", "A"]))
-        text(self.origin, "origin"), text(self.bound, "bound")
-        object.__setattr__(self, "notes", list(self.notes))
+    def __init__(
+        self,
+        values: NumbersLike,
+        origin: str = "given",
+        bound: str = "exact",
+        source_codes: NumbersLike | None = None,
+        low: NumbersLike | None = None,
+        high: NumbersLike | None = None,
+        inverse_variances: NumbersLike | None = None,
+        notes: Sequence[str] = (),
+        counts: NumbersLike | None = None,
+        fit: dict[str, Any] | None = None,
+        provenance: str | None = None,
+    ) -> None:
+        checked = {
+            "values": array(values, "propensity"),
+            "origin": text(origin, "origin"),
+            "bound": text(bound, "bound"),
+            "source_codes": optional(_codes, source_codes, "source_codes"),
+            "low": optional(array, low, "low"),
+            "high": optional(array, high, "high"),
+            "inverse_variances": optional(array, inverse_variances, "inverse_variances"),
+            "notes": list(notes),
+            "counts": None if counts is None else np.asarray(counts),
+            "fit": fit,
+            "provenance": optional(text, provenance, "provenance"),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def inverse(self) -> Array:
@@ -144,7 +173,7 @@ class Propensities:
 
     def write(self, path: Path) -> None:
         """Write a csv ``label,propensity,low,high,source``, which ``"table:FILE"`` reads."""
-        _core.write_propensities(self._arrays(), path)
+        _core.write_propensities(self._arrays(), file(path))
 
     def _arrays(self) -> dict[str, Any]:
         """What the native part takes."""
@@ -168,7 +197,10 @@ def of_arrays(arrays: dict[str, Any]) -> Propensities:
 
 
 @listed("models")
-def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None, threads: int | None = None) -> Propensities:
+@renamed(threads="n_jobs")
+def propensities(
+    train: LabelsLike | None, model: str = "jpv", *, n_labels: int | None = None, n_jobs: int | None = None
+) -> Propensities:
     """Propensities of a model, a function of how often labels occur in training.
 
     Parameters
@@ -181,8 +213,8 @@ def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None,
         {models}
     n_labels : int, optional
         The number of labels, where lists do not tell.
-    threads : int, optional
-        How many threads work.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -197,24 +229,26 @@ def propensities(train: Any, model: str = "jpv", *, n_labels: int | None = None,
     """
     text(model, "model")
     if train is None and model.startswith("table:"):
-        return of_arrays(_core.table_propensities(model.removeprefix("table:"), n_labels))
+        return of_arrays(_core.table_propensities(file(model.removeprefix("table:")), n_labels))
     if train is None:
         raise ValueError(f"'{model}' is a function of training counts; pass the training labels as train=")
-    with working(threads, False) as how:
+    with working(n_jobs) as how:
         return of_arrays(_core.model_propensities(model, _inputs.labels(train, "train", n_labels), how))
 
 
-def propensities_of_counts(model: str, rows: int, counts: Any) -> Propensities:
+def propensities_of_counts(model: str, rows: int, counts: NumbersLike) -> Propensities:
     """Propensities of a model from the training counts of labels."""
     numbers = np.require(np.asarray(counts), np.uint64, ["C", "A"])
-    with working(progress=False) as how:
+    with working() as how:
         return of_arrays(_core.count_propensities(model, rows, numbers, how))
 
 
-def as_propensities(value: Any, train: Any, columns: int | None, threads: int | None = None) -> Propensities:
+def as_propensities(
+    value: PropensityLike, train: LabelsLike | None, columns: int | None, n_jobs: int | None = None
+) -> Propensities:
     """Propensities from a spec string, an object, or plain values."""
     if isinstance(value, Propensities):
         return value
     if isinstance(value, str):
-        return propensities(train, value, n_labels=columns, threads=threads)
+        return propensities(train, value, n_labels=columns, n_jobs=n_jobs)
     return Propensities(value)

@@ -6,10 +6,13 @@ import dataclasses
 import html
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import Path
+from ._checks import file
+
+if TYPE_CHECKING:
+    from .types import Path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,11 +138,11 @@ class Report:
 
     def _tables(self) -> Iterator[tuple[str | None, list[str], list[list[str]]]]:
         """For each propensity model a table: metrics down, estimators across."""
-        lanes = _distinct(row.propensity for row in self.rows if row.propensity is not None) or [None]
+        propensities = _distinct(row.propensity for row in self.rows if row.propensity is not None) or [None]
         several_models = len(_distinct(row.model for row in self.rows)) > 1
         several_groups = len(_distinct(row.group for row in self.rows)) > 1
-        for lane in lanes:
-            rows = [row for row in self.rows if row.propensity in (None, lane)]
+        for propensity in propensities:
+            rows = [row for row in self.rows if row.propensity in (None, propensity)]
             estimators = _distinct(row.estimator for row in rows)
             head = ["metric"] + ["group"] * several_groups + ["model"] * several_models + estimators
             body = []
@@ -147,13 +150,13 @@ class Report:
                 cells = {row.estimator: row for row in rows if (row.metric, row.k, row.group, row.model) == (metric, k, group, model)}
                 shown = [_cell(cells.get(estimator)) for estimator in estimators]
                 body.append([f"{metric}@{k}"] + [group] * several_groups + [model] * several_models + shown)
-            yield lane, head, body
+            yield propensity, head, body
 
     def __repr__(self) -> str:
         parts = []
-        for lane, head, body in self._tables():
-            if lane is not None:
-                parts.append(f"Propensities: {lane}")
+        for propensity, head, body in self._tables():
+            if propensity is not None:
+                parts.append(f"Propensities: {propensity}")
             widths = [max(map(len, column)) for column in zip(head, *body)]
             parts += ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in [head, *body]]
             parts.append("")
@@ -162,8 +165,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         parts = []
-        for lane, head, body in self._tables():
-            caption = "" if lane is None else f"<caption>Propensities: {html.escape(lane)}</caption>"
+        for propensity, head, body in self._tables():
+            caption = "" if propensity is None else f"<caption>Propensities: {html.escape(propensity)}</caption>"
             columns = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
             lines = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
             parts.append(f'<table class="unmissed">{caption}<thead><tr>{columns}</tr></thead><tbody>{lines}</tbody></table>')
@@ -187,7 +190,7 @@ class Report:
         """
         page = _PAGE.format(title=html.escape(title), body=self._repr_html_())
         if path is not None:
-            _core.write_text(path, page)
+            _core.write_text(file(path), page)
         return page
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core, _inputs
-from ._data import Path
+from ._checks import file
+from ._choices import named_models
+from ._deprecated import working_keywords
 from ._work import working
+
+if TYPE_CHECKING:
+    from .types import LabelsLike, NumbersLike, Path, PredictionsLike, ScoresLike
 
 
 class RowPropensity:
@@ -46,40 +51,41 @@ class RowPropensity:
     @classmethod
     def read(cls, path: Path, origin: str = "rows") -> RowPropensity:
         """Read a file that `write` or ``unmissed propensity fit rows`` wrote."""
-        return cls(_core.read_rows(path), origin)
+        return cls(_core.read_rows(file(path)), origin)
 
     def write(self, path: Path) -> None:
         """Write the file that the command line's ``--propensity rows:FILE`` reads."""
-        self._native.write(path)
+        self._native.write(file(path))
 
     def __repr__(self) -> str:
         return f"RowPropensity({self.origin!r}, {self.pairs} pairs, {self.observed} observed)"
 
 
-def _columns(given: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+def _columns(given: Mapping[str, NumbersLike] | None) -> list[tuple[str, Any]]:
     return [(str(name), np.ascontiguousarray(values, np.float64)) for name, values in (given or {}).items()]
 
 
-def _matrices(given: Mapping[str, Any] | None, columns: int) -> list[tuple[str, _inputs.Matrix]]:
+def _matrices(given: Mapping[str, ScoresLike] | None, columns: int) -> list[tuple[str, _inputs.Matrix]]:
     return [(str(name), _inputs.scores(values, str(name), columns)) for name, values in (given or {}).items()]
 
 
+@working_keywords
 def fit_row_propensity(
-    train: Any,
+    train: LabelsLike,
     *,
-    later: Any = None,
-    controlled: Any = None,
-    train_predictions: Any = None,
+    later: LabelsLike | None = None,
+    controlled: LabelsLike | None = None,
+    train_predictions: PredictionsLike | None = None,
     covariates: Sequence[str] | None = None,
-    label_covariates: Mapping[str, Any] | None = None,
-    row_covariates: Mapping[str, Any] | None = None,
-    pair_covariates: Mapping[str, Any] | None = None,
+    label_covariates: Mapping[str, NumbersLike] | None = None,
+    row_covariates: Mapping[str, NumbersLike] | None = None,
+    pair_covariates: Mapping[str, ScoresLike] | None = None,
     refits: int = 100,
     origin: str = "rows",
     random_state: int = 0,
     n_labels: int | None = None,
-    threads: int | None = None,
-    progress: bool | None = None,
+    n_jobs: int | None = None,
+    verbose: int = False,
 ) -> RowPropensity:
     """Fit propensities that depend on the row to pairs that are known to be relevant.
 
@@ -108,10 +114,10 @@ def fit_row_propensity(
         Seed of folds and refits.
     n_labels : int, optional
         The number of labels, where lists do not tell.
-    threads : int, optional
-        How many threads work; the result does not depend on it.
-    progress : bool, optional
-        Whether to show progress; by default in terminals and notebooks.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+    verbose : bool, default False
+        Whether to show progress, in a terminal or a notebook.
 
     Returns
     -------
@@ -146,8 +152,7 @@ def fit_row_propensity(
         )
     columns = labels.columns
     known = _inputs.labels(later, "later", columns) if controlled is None else _inputs.labels(controlled, "controlled", columns)
-    named = train_predictions if isinstance(train_predictions, Mapping) else {"predictions": train_predictions}
-    named = {} if train_predictions is None else named
+    named = {} if train_predictions is None else dict(named_models(train_predictions))
     if len(named) > 1:
         raise ValueError("propensities are fitted for one audited model: expected one of train_predictions, found several")
     request = {
@@ -161,24 +166,5 @@ def fit_row_propensity(
         "refits": refits,
         "seed": random_state,
     }
-    with working(threads, progress) as how:
+    with working(n_jobs, verbose) as how:
         return RowPropensity(_core.fit_rows(labels, request, how), origin)
-
-
-def add_rows(
-    result: dict[str, Any],
-    truth: _inputs.Matrix,
-    models: list[tuple[str, _inputs.Matrix]],
-    fitted: list[RowPropensity],
-    request: dict[str, Any],
-    given: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
-    how: dict[str, Any],
-) -> dict[str, Any]:
-    """An evaluation with what row models add; `given` are the covariates of the rows and of the pairs."""
-    if not fitted:
-        return result
-    names = ("train", "metrics", "ks", "level", "interval", "groups", "weights", "conventions")
-    asked = {name: request[name] for name in names}
-    asked |= {"rate": request["rate"] is not None, "of_rows": _columns(given[0]), "of_pairs": _matrices(given[1], truth.columns)}
-    added = json.loads(_core.evaluate_rows(truth, models, [(one.origin, one._native) for one in fitted], asked, how))
-    return {**result, "rows": result["rows"] + added["rows"], "notes": result["notes"] + added["notes"]}

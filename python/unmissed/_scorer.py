@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._checks import text
 from ._metrics import FUNCTIONS
 from ._propensity import Propensities, propensities_of_counts
 
+if TYPE_CHECKING:
+    from .types import PropensityLike
+
 
 class Scorer:
     """What `scorer` makes: called with a fitted model, features and labels, it gives a number of which more is better."""
 
-    def __init__(self, metric: str, k: int, estimator: str, propensity: Any, options: dict[str, Any]) -> None:
+    def __init__(self, metric: str, k: int, estimator: str, propensity: PropensityLike | None, options: dict[str, Any]) -> None:
         self.metric, self.k, self.estimator, self.propensity, self.options = metric, k, estimator, propensity, options
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
@@ -23,7 +26,7 @@ class Scorer:
         _, lower_is_better = _core.nature(self.metric)
         return -float(value) if lower_is_better else float(value)
 
-    def _propensity(self, model: Any) -> Any:
+    def _propensity(self, model: Any) -> PropensityLike:
         fitted: Propensities | None = getattr(model, "propensities_", None)
         if self.propensity is None:
             if fitted is None:
@@ -48,7 +51,7 @@ def _last_step(model: Any) -> Any:
     return _last_step(model.steps[-1][1]) if isinstance(getattr(model, "steps", None), list) else model
 
 
-def scorer(metric: str, *, estimator: str = "observed", propensity: Any = None, **options: Any) -> Scorer:
+def scorer(metric: str, *, estimator: str = "observed", propensity: PropensityLike | None = None, **options: Any) -> Scorer:
     """A metric for scikit-learn's ``GridSearchCV``, ``cross_val_score`` and the like.
 
     Parameters

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _inputs
-from ._checks import array, number, optional, whole
-from ._data import Data, Path, to_csr
+from ._checks import array, file, number, optional, whole
+from ._data import Data, to_csr
 from ._inputs import Array, Matrix
 from ._propensity import as_propensities, propensities_of_counts
 from ._work import working
+
+if TYPE_CHECKING:
+    from .types import FeaturesLike, NumbersLike, Path, PropensityLike
 
 
 class Scoring:
@@ -23,21 +26,21 @@ class Scoring:
     classes_: Array
     n_rows_: int
     label_counts_: Any
-    threads: int | None
-    progress: bool | None
+    n_jobs: int | None
+    verbose: int
 
-    def _rows(self, X: Any) -> Matrix | Array:
+    def _rows(self, X: FeaturesLike) -> Matrix | Array:
         check_is_fitted(self, "model_")
         if isinstance(X, Data):
             X = X.X
         return _inputs.features(validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float32), "X")
 
-    def _logits(self, X: Any) -> Array:
+    def _logits(self, X: FeaturesLike) -> Array:
         rows = self._rows(X)
-        with working(self.threads, self.progress) as how:
+        with working(self.n_jobs, self.verbose) as how:
             return self.model_.logits(rows, how)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: FeaturesLike) -> Array:
         """Scores of all labels; of two classes, how much that of the second exceeds that of the first.
 
         Parameters
@@ -53,7 +56,7 @@ class Scoring:
             return np.asarray(logits[:, 1] - logits[:, 0])
         return logits
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: FeaturesLike) -> Array:
         """Probabilities of all labels: ``1 / (1 + exp(-z_j))``, or, for classes, of which a row has one, ``exp(z_j) / sum exp(z_i)``.
 
         Parameters
@@ -74,7 +77,7 @@ class Scoring:
         # Nothing is certain: rounding must not say so.
         return np.clip(probabilities, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: FeaturesLike) -> Any:
         """Labels with a probability of at least one half, or the best class of each row.
 
         Parameters
@@ -96,7 +99,14 @@ class Scoring:
         return found
 
     def predict_top_k(
-        self, X: Any, k: int = 5, *, logits: bool = False, propensity: Any = None, weights: Any = None, threshold: float | None = None
+        self,
+        X: FeaturesLike,
+        k: int = 5,
+        *,
+        logits: bool = False,
+        propensity: PropensityLike | None = None,
+        weights: NumbersLike | None = None,
+        threshold: float | None = None,
     ) -> Any:
         """The best labels of each row, without scores of all labels in memory.
 
@@ -129,7 +139,7 @@ class Scoring:
             "weights": optional(array, weights, "weights"),
             "threshold": optional(number, threshold, "threshold"),
         }
-        with working(self.threads, self.progress) as how:
+        with working(self.n_jobs, self.verbose) as how:
             return to_csr(self.model_.top(rows, ranking, how))
 
     @property
@@ -145,5 +155,5 @@ class Scoring:
     def save(self, path: Path) -> None:
         """Write the model into a file that the command line reads too."""
         check_is_fitted(self, "model_")
-        with working(self.threads, self.progress) as how:
-            self.model_.save(path, how)
+        with working(self.n_jobs, self.verbose) as how:
+            self.model_.save(file(path), how)

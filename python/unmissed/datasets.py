@@ -8,6 +8,7 @@ from typing import Any
 from . import _core
 from ._checks import whole
 from ._data import Data, to_data
+from ._deprecated import renamed
 from ._inputs import Array
 from ._propensity import Propensities
 from ._work import working
@@ -45,12 +46,12 @@ class Generated:
     notes: list[str]
 
 
-def _generate(generator: str, random_state: int, threads: int | None, settings: dict[str, Any]) -> Generated:
+def _generate(generator: str, random_state: int, n_jobs: int | None, settings: dict[str, Any]) -> Generated:
     def text(value: Any) -> str:
         return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
     chosen = [(name.replace("_", "-"), text(value)) for name, value in settings.items()]
-    with working(threads, False) as how:
+    with working(n_jobs) as how:
         made = _core.generate(generator, chosen, whole(random_state, "random_state"), how)
     parts = {name: to_data(*part) for name, part in made["parts"].items()}
     known = made["tables"].get("propensities", {}).get("propensity")
@@ -66,6 +67,7 @@ def _generate(generator: str, random_state: int, threads: int | None, settings: 
     )
 
 
+@renamed(threads="n_jobs")
 def balls(
     *,
     labels: int = 100,
@@ -74,7 +76,7 @@ def balls(
     train_rows: int = 70000,
     test_rows: int = 30000,
     random_state: int = 0,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Generated:
     """Points in a ball, labelled by the smaller balls that they lie in: complete labels with known priors.
 
@@ -90,8 +92,8 @@ def balls(
         Rows of the two parts.
     random_state : int, default 0
         The same seed gives the same data, on any number of threads.
-    threads : int, optional
-        How many threads work.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -104,9 +106,10 @@ def balls(
     Data(X: 100 x 6, y: 100 x 100)
     """
     settings = {"labels": labels, "dim": dim, "radius": radius, "train_rows": train_rows, "test_rows": test_rows}
-    return _generate("balls", random_state, threads, settings)
+    return _generate("balls", random_state, n_jobs, settings)
 
 
+@renamed(threads="n_jobs")
 def survey(
     *,
     users: int = 10000,
@@ -122,7 +125,7 @@ def survey(
     gamma: float = 0.5,
     scatter: float = 0.5,
     random_state: int = 0,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Generated:
     """Users who rate what they like to rate, and a controlled set of users who were shown items at random.
 
@@ -150,8 +153,8 @@ def survey(
         Standard deviation of log propensities around the curve.
     random_state : int, default 0
         The same seed gives the same data, on any number of threads.
-    threads : int, optional
-        How many threads work.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -178,4 +181,4 @@ def survey(
         "gamma": gamma,
         "scatter": scatter,
     }
-    return _generate("survey", random_state, threads, settings)
+    return _generate("survey", random_state, n_jobs, settings)

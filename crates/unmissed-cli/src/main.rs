@@ -28,8 +28,10 @@ fn main() -> ExitCode {
     // Not being able to watch for Ctrl-C is no reason not to work: the default action still stops the process.
     let _ = ctrlc::set_handler(|| {
         remove_unfinished();
-        let _ =
-            writeln!(std::io::stderr(), "interrupted: files that were not finished are gone; a training run goes on with --resume");
+        let _ = writeln!(
+            std::io::stderr(),
+            "interrupted: files that were not finished are gone; a training run can be resumed with --resume"
+        );
         std::process::exit(130);
     });
     let app = App::new(cli.global);

@@ -3,7 +3,7 @@
 //! `UNMISSED_BENCH_FILE` is a data set; without it rows are drawn with the sizes of Wiki10-31K's features and 2 951 labels:
 //! `UNMISSED_BENCH_ROWS` (6 229) rows of about `UNMISSED_BENCH_STORED` (670) features, `UNMISSED_BENCH_FEATURES` (101 938) and
 //! `UNMISSED_BENCH_LABELS` (2 951). Weights are random, dense or mostly zero. Each JSON line has the best and the median of
-//! several runs in microseconds a row, and the weights that it met, in bytes a second; `bandwidth` is the speed at which the same
+//! several runs in microseconds per row, and the weights that it met, in bytes per second; `bandwidth` is the speed at which the same
 //! threads read a buffer in the second-level cache in order, which is where prediction reads most weights from.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
@@ -87,7 +87,7 @@ fn main() {
     let (rows, stored) = (data.rows(), data.to_sparse().unwrap().nnz());
     let p = Propensities::new("bench", (0..labels).map(|label| 0.1 + 0.9 * label as f64 / labels as f64).collect()).unwrap();
     let plain = PredictOptions::default();
-    let corrected = PredictOptions { propensity: Some(&p), ..plain };
+    let corrected = PredictOptions { propensities: Some(&p), ..plain };
     println!(
         "{{\"task\":\"data\",\"rows\":{rows},\"features\":{features},\"stored_a_row\":{:.0},\"labels\":{labels}}}",
         stored as f64 / rows as f64

@@ -2,11 +2,14 @@
 //!
 //! `cargo run --release -p unmissed --example training_study -- PART` prints a table of `docs/training.md`. PART: `real` (bibtex and
 //! delicious, tuned on held-out training rows), `decay` (a generated survey at several decays). Real data are looked for in
-//! `UNMISSED_SHARED`, or in `shared` beside the checkout.
+//! `UNMISSED_DATA`, or in `../shared/data` beside the checkout.
 
 #![allow(clippy::print_stdout)]
 
-use std::path::{Path, PathBuf};
+#[path = "../tests/suite/common/real_data.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod real_data;
+
 use std::time::Instant;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::generators::generate;
@@ -28,7 +31,7 @@ pub fn precision(model: &Model, data: &Dataset<'_>) -> Result<Precision> {
     let top = model.predict(features, &PredictOptions { logits: true, ..PredictOptions::default() })?;
     let evaluation = Evaluation::new(data.labels(), &[("model", &top)])?.metrics(&["precision"])?;
     let result = evaluation.estimators(&[Estimator::Observed]).run()?;
-    let value = |k| result.find("precision", k, Estimator::Observed).and_then(|row| row.value).unwrap_or(f64::NAN);
+    let value = |k| result.find("precision", k, Estimator::Observed).ok().and_then(|row| row.value).unwrap_or(f64::NAN);
     Ok([1, 3, 5].map(value))
 }
 
@@ -58,15 +61,10 @@ fn decays() -> Result<()> {
     Ok(())
 }
 
-/// Where the real data are.
-pub fn shared() -> PathBuf {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    std::env::var_os("UNMISSED_SHARED").map_or(beside, PathBuf::from).join("data")
-}
-
 /// A benchmark's training and test part.
 pub fn benchmark(name: &str) -> Result<(Dataset<'static>, Dataset<'static>)> {
-    let read = |part: &str| read_dataset(shared().join(name).join(format!("{name}_{part}.txt")), &ReadOptions::default());
+    let folder = real_data::data(name).ok_or_else(|| Error::value(format!("no data set '{name}'")))?;
+    let read = |part: &str| read_dataset(folder.join(format!("{name}_{part}.txt")), &ReadOptions::default());
     Ok((read("train")?, read("test")?))
 }
 

@@ -1,7 +1,7 @@
 //! One error for the whole library: what went wrong, where, what was expected, what was found, and what to do.
 //!
 //! An error reads `path:line: what: expected E, found F; hint`, each part present only when it is known. The layer that
-//! knows a part adds it ([`Error::at`], [`Error::in_file`], ...), so that nothing is said twice.
+//! knows a part adds it ([`Error::at`], [`Error::in_file`], ...), so that nothing is repeated.
 //!
 //! An underlying error (what the operating system answered) is the [`source`](std::error::Error::source), and so it is not part of
 //! `{error}`: whatever prints the chain of causes shows it once. Where one line is wanted, `{error:#}` is all of it.

@@ -21,7 +21,7 @@
 //! // On observed labels precision is too low; the unbiased estimate from the same labels is near the truth.
 //! let estimate = Evaluation::new(&observed_test, &[("model", &ranked)])?.propensity(p).run()?;
 //! let truth = Evaluation::new(test.labels(), &[("model", &ranked)])?.run()?;
-//! let precision = |of: &EvaluationResult, estimator| of.find("precision", 5, estimator).and_then(|row| row.value).unwrap_or(0.0);
+//! let precision = |of: &EvaluationResult, estimator| of.find("precision", 5, estimator).ok().and_then(|row| row.value).unwrap_or(0.0);
 //! let (observed, unbiased) = (precision(&estimate, Estimator::Observed), precision(&estimate, Estimator::Unbiased));
 //! let complete = precision(&truth, Estimator::Observed);
 //! assert!(observed < 0.75 * complete && (unbiased - complete).abs() < 0.02 * complete, "{observed} {unbiased} {complete}");
@@ -59,6 +59,7 @@ mod rng;
 mod sealed;
 mod sigmoid;
 pub mod spec;
+mod top_k;
 pub mod train;
 
 pub use error::{Error, Result};

@@ -90,7 +90,7 @@ def _values(Y_true: Any, Y_pred: Any, k: int, name: str, inv_ps: Any = None, zer
     if inv_ps is None and name.startswith("ps"):
         raise ValueError("inv_ps is missing: expected an inverse propensity for each label")
     inverse = None if inv_ps is None else _inverse(inv_ps, truth.columns)
-    with working(progress=False) as how:
+    with working() as how:
         found = dict(_core.compat_values("napkinxc", truth, predictions, inverse, int(k), how))
     values = np.array(found[name])
     if zero_division:

@@ -64,7 +64,7 @@ def _values(X: Any, true_labels: Any, inv_psp: Any, k: int, sorted: bool, librar
     truth = _inputs.labels(true_labels, "true_labels")
     predictions = _predictions(X, truth.columns, sorted)
     inverse = None if inv_psp is None else array(np.ravel(inv_psp), "inv_psp")
-    with working(progress=False) as how:
+    with working() as how:
         found = _core.compat_values(library, truth, predictions, inverse, whole(k, "k", 1), how)
     return {name: np.array(values) for name, values in found}
 

@@ -3,6 +3,7 @@
 mod audit;
 pub(crate) mod completions;
 mod convert;
+mod crossfit;
 mod evaluate;
 mod generate;
 mod impute;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Propensity(propensity::Args),
     Impute(impute::Args),
     Predict(predict::Args),
+    Crossfit(crossfit::Args),
     Inspect(inspect::Args),
     Train(Box<train::Args>),
     Evaluate(Box<evaluate::Args>),
@@ -50,6 +52,7 @@ impl Command {
             Command::Propensity(args) => propensity::run(args, app),
             Command::Impute(args) => impute::run(args, app),
             Command::Predict(args) => predict::run(args, app),
+            Command::Crossfit(args) => crossfit::run(args, app),
             Command::Inspect(args) => inspect::run(args, app),
             Command::Train(args) => train::run(args, app),
             Command::Evaluate(args) => evaluate::run(args, app),

@@ -33,8 +33,8 @@ pub(crate) struct Args {
     /// The file to write
     #[arg(long, short, value_name = "PREDICTIONS")]
     output: PathBuf,
-    /// How many labels a row gets at most
-    #[arg(short, long, default_value_t = 5, value_name = "K")]
+    /// The most labels per row
+    #[arg(short, long, default_value_t = PredictOptions::default().k, value_name = "K")]
     k: usize,
     /// Divide probabilities by these propensities (jpv, power, table:FILE, ...); counts are those of --train or of the model
     #[arg(long, value_name = "SPEC")]
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let options = PredictOptions {
         k: args.k,
         logits: args.logits,
-        propensity: propensity.as_ref(),
+        propensities: propensity.as_ref(),
         weights: weights.as_deref(),
         threshold: args.threshold,
         progress: app.progress(),

@@ -13,7 +13,7 @@ use unmissed::report::{Document, Table};
 #[derive(clap::Args)]
 #[command(
     after_help = "Names, data and times: 'unmissed reproduce --list'. The folder gets a page (index.html), each table as csv and json, \
-each figure as svg and png, and the finished parts, from which a run that was interrupted goes on. The exit code is 1 when \
+each figure as svg and png, and the finished parts, from which an interrupted run resumes. The exit code is 1 when \
 something that must hold does not.
 
 Examples:

@@ -28,7 +28,7 @@ fn json_has_everything_and_agrees_with_evaluate() {
     let files = json["provenance"]["files"].as_array().unwrap();
     assert_eq!(files.len(), 6);
     assert!(files.iter().all(|file| file["blake3"].as_str().unwrap().len() == 64));
-    assert_eq!(json["provenance"]["seed"], 3);
+    assert_eq!(json["provenance"]["request"]["seed"], 3);
     assert!(json["provenance"]["command"].as_str().unwrap().starts_with("unmissed audit --train train.txt"));
     let names: Vec<&str> = json["propensities"].as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"jpv:a=0.55,b=1.5") && names.contains(&"timelapse-shrunken"), "{names:?}");

@@ -137,8 +137,8 @@ fn conventions_and_label_counts_are_options() {
     assert_eq!(json["conventions"]["coverage-of"], "present");
     assert!(dir.run(&format!("{common} --convention empty-rows=drop")).refused().contains("expected one of count, skip"));
     for (text, part) in [
-        ("row,count\n0,4\n", "counts.csv: row 1 has no label count"),
-        ("row,count\n0,x\n1,1\n", "counts.csv:2: cannot read the label count of row 0"),
+        ("row,count\n0,4\n", "counts.csv: row 1 has no count"),
+        ("row,count\n0,x\n1,1\n", "counts.csv:2: the count of row 0 is out of range"),
         ("row,count\n0,1\n1,1\n", "counts.csv: the label count of row 0 is too small: expected at least its 2 observed labels"),
         ("row,count\n0,4\n2,1\n", "counts.csv:3: cannot read a row"),
         ("label,count\n0,4\n", "counts.csv:1: no column 'row'"),
@@ -196,4 +196,34 @@ fn bad_requests_are_located_or_explained() {
         assert!(finished.stderr.contains(part), "{rest}: {}", finished.stderr);
     }
     assert!(!dir.path("t").exists());
+}
+
+/// A row with more positives than were shown contradicts the rate; it used to end in a panic.
+#[test]
+fn more_positives_than_were_shown_are_refused() {
+    let dir = Workdir::new();
+    dir.write("test.txt", b"2 0 6\n0\n0,1,2\n");
+    dir.write("p.txt", b"2 6\n0:9 1:8 2:7 3:6 4:5\n0:9 1:8 2:7 3:6 4:5\n");
+    dir.write("train.txt", b"2 0 6\n0,1\n2\n");
+    for command in [
+        "evaluate --test test.txt --predictions p.txt --rate 2/6 -k 5",
+        "audit --train train.txt --test test.txt --predictions p.txt --rate 2/6",
+    ] {
+        let refused = dir.run(command).refused();
+        assert!(
+            refused.contains("row 1 of the controlled set contradicts the rate 2/6") && refused.contains("found 3"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn estimators_are_listed_by_their_names() {
+    let dir = Workdir::new();
+    let listed = |registry: &str| -> Vec<String> {
+        let csv = dir.run(&format!("list {registry} --format csv")).ok();
+        csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect()
+    };
+    assert_eq!(listed("estimators"), ["observed", "unbiased", "normalized", "clipped", "hajek", "ratio", "doubly-robust"]);
+    assert!(listed("propensity-estimators").contains(&"timelapse".to_owned()));
 }

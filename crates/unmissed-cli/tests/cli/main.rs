@@ -5,6 +5,7 @@
 mod audit;
 mod bad_input;
 mod commands;
+mod crossfit;
 mod evaluate;
 mod help;
 mod manners;

@@ -37,7 +37,7 @@ fn options_are_passed_on() {
     let plain = PredictOptions::default();
     assert_eq!(scores("--logits"), library(&dir, &PredictOptions { logits: true, ..plain }));
     assert_eq!(scores("--threshold 0.5 -k 12"), library(&dir, &PredictOptions { threshold: Some(0.5), k: 12, ..plain }));
-    assert_eq!(scores("--propensity table:known.csv"), library(&dir, &PredictOptions { propensity: Some(&p), ..plain }));
+    assert_eq!(scores("--propensity table:known.csv"), library(&dir, &PredictOptions { propensities: Some(&p), ..plain }));
     dir.write(
         "w.csv",
         (0..12).fold("label,weight\n".to_owned(), |text, label| text + &format!("{label},{}\n", label % 4)).as_bytes(),

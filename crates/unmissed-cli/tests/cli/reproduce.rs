@@ -1,4 +1,4 @@
-//! `reproduce`: the folder that it leaves, how it goes on after an interruption, and what it refuses.
+//! `reproduce`: the folder that it leaves, how it resumes after an interruption, and what it refuses.
 
 use crate::workdir::Workdir;
 

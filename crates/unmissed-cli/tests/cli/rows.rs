@@ -113,6 +113,27 @@ fn groups_have_values_and_what_is_not_there_is_said() {
     assert!(notes.contains("differences of models are not computed") && notes.contains("no values by group"), "{notes}");
 }
 
+/// Shards of an evaluation with everything that depends on rows, merged, are one run.
+#[test]
+fn row_dependent_estimates_have_tallies() {
+    let dir = with_predictions();
+    dir.run(&format!("{FIT} -o rows.json")).ok();
+    dir.write(
+        "known.csv",
+        format!("row,probability\n{}", (0..50).map(|row| format!("{},0.5\n", 2 * row)).collect::<String>()).as_bytes(),
+    );
+    let common = "evaluate --test test.txt --predictions p=p.txt --predictions q=q.txt --propensity rows:rows.json --later test.txt \
+                  --later-rows known.csv";
+    let whole = dir.run(&format!("{common} --format json")).ok();
+    for shard in 1..=3 {
+        dir.run(&format!("{common} --shard {shard}/3 --tally {shard}.tally.zst")).ok();
+    }
+    assert_eq!(dir.run("merge 2.tally.zst 1.tally.zst 3.tally.zst --format json").ok(), whole);
+    assert!(whole.contains("\"doubly-robust\"") && whole.contains("\"ratio\"") && whole.contains("rows:rows.json"));
+    let refused = dir.run("evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --compat napkinxc").refused();
+    assert!(refused.contains("depends on the row"), "{refused}");
+}
+
 #[test]
 fn audits_estimate_by_row_when_they_can() {
     let dir = with_predictions();

@@ -40,6 +40,8 @@ impl Workdir {
         let random = (20..30).flat_map(|user| (0..4).map(move |i| rating(user, (user + 3 * i) % 12, 3))).collect::<String>();
         dir.write("ratings.csv", ratings.as_bytes());
         dir.write("random.csv", random.as_bytes());
+        // Takes training data, test data and where to write, as every trainer in an example of `crossfit`.
+        dir.write("trainer.sh", b"awk 'NR == 1 { print $1, $3; next } { print \"0:1 3:0.5\" }' $2 > $3\n");
         sample_model(&dir.path("model.safetensors"));
         dir
     }

@@ -4,6 +4,7 @@
 //! `power`; then whatever the evidence allows. A controlled set gives curves fitted to it and the shrunken estimate; a later
 //! snapshot gives fitted curves, the time-lapse estimate and its shrunken form.
 
+use super::checked::Checked;
 use super::result::{CandidateKind, DirectReport, PropensityReport};
 use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ pub(super) struct Candidate {
 
 /// What is known about the missing labels of the training rows.
 pub(super) enum Known<'a> {
-    Controlled { labels: &'a Labels<'a>, rates: &'a Rate },
+    Controlled { labels: &'a Labels<'a>, rate: &'a Rate },
     Later { labels: &'a Labels<'a> },
 }
 
@@ -44,23 +45,21 @@ pub(super) struct Candidates {
     evidence: Option<CurveEvidence>,
 }
 
-/// The models that are looked at unless others are named.
-pub(super) fn defaults(data: &str) -> Result<Vec<PropensitySpec>> {
+/// The models that are looked at unless others are named, with the constants of a known data set.
+pub(super) fn usual_models(data: &str) -> Result<Vec<PropensitySpec>> {
     ["constant".to_owned(), models::spec_for("jpv", data)?, "power".to_owned()].iter().map(|spec| models::parse(spec)).collect()
 }
 
 impl Candidates {
     /// The given models, then what the evidence allows.
     pub(super) fn new(
-        models: &[PropensitySpec],
+        checked: &Checked<'_>,
         given: &[Propensities],
         train: Option<(&Labels<'_>, &LabelStats)>,
         test_labels: u64,
-        known: Option<&Known<'_>>,
-        (level, seed): (f64, u64),
     ) -> Result<Candidates> {
         let mut candidates = Candidates { all: Vec::new(), direct: None, left_out: Vec::new(), evidence: None };
-        for model in models {
+        for model in &checked.models {
             let propensities = model.per_label(train.map(|(_, stats)| stats), test_labels)?;
             let name = propensities.origin().name();
             candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: model.curve().cloned(), propensities });
@@ -69,15 +68,16 @@ impl Candidates {
             let name = propensities.origin().to_string();
             candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: None, propensities: propensities.clone() });
         }
-        let Some(known) = known else { return Ok(candidates) };
+        let Some(known) = &checked.known else { return Ok(candidates) };
         let Some((labels, stats)) = train else {
             return Err(Error::value("evidence about missing labels needs the training labels that it is compared with")
                 .hint("pass the training labels"));
         };
-        let options = FitOptions { seed, ..FitOptions::default() };
+        let options = FitOptions { seed: checked.request.seed, ..FitOptions::default() };
+        let level = checked.request.level.get();
         match known {
-            Known::Controlled { labels: controlled, rates } => {
-                let direct = direct::direct(stats, &LabelStats::of(controlled), rates, level)?;
+            Known::Controlled { labels: controlled, rate } => {
+                let direct = direct::direct(stats, &LabelStats::of(controlled), rate, level)?;
                 candidates.fit(&direct.evidence(), stats, &options)?;
                 match shrunken::shrunken(&direct, &models::family(TOWARDS)?, &options, level) {
                     Ok(found) => candidates.estimated(found.propensities),
@@ -207,7 +207,7 @@ impl Candidates {
 
 fn against(p: &Propensities, train: &Labels<'_>, known: &Known<'_>, level: f64) -> Result<Contradiction> {
     match known {
-        Known::Controlled { labels, rates } => against_controlled(p, train, labels, rates, level),
+        Known::Controlled { labels, rate } => against_controlled(p, train, labels, rate, level),
         Known::Later { labels } => against_later(p, train, labels, level),
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::predict::PredictOptions;
 use crate::progress::Progress;
 use crate::propensity::{Propensities, models};
-use crate::request::{NormalizeChoice, TrainRequest};
+use crate::request::{AuditRequest, NormalizeChoice, TrainRequest};
 use crate::spec;
 use crate::train::Trainer;
 
@@ -68,12 +68,11 @@ pub fn run(sizes: Sizes, seed: u64, command: &str, progress: &dyn Progress) -> R
     let by_jpv = predictions(&train, &test, &jpv, seed, progress)?;
     let by_power = predictions(&train, &test, &right, seed, progress)?;
     Audit::new(&test, &[("JPV-corrected", &by_jpv), ("power-corrected", &by_power)])?
-        .name("Hyper-balls, biased by a power of the frequency")
+        .request(AuditRequest { name: "Hyper-balls, biased by a power of the frequency".into(), seed, ..AuditRequest::default() })
         .train(&train)
-        .truth(test_clean)
-        .known(right)
-        .seed(seed)
-        .from_files(command, Vec::new())
+        .truth(test_clean)?
+        .propensity(right)
+        .source(command, Vec::new())
         .progress(progress)
         .run()
 }

@@ -20,8 +20,11 @@
 mod assumptions;
 mod builder;
 mod candidates;
+mod checked;
 mod conclusion;
 pub mod demo;
+// What the page recomputes; nothing else asks for it.
+#[cfg(feature = "report")]
 mod explorer;
 mod findings;
 pub mod order_map;
@@ -37,6 +40,7 @@ mod wording;
 
 pub use assumptions::EstimatorAssumption;
 pub use builder::Audit;
+#[cfg(feature = "report")]
 pub(crate) use explorer::Explorer;
 pub use recall_by_frequency::{RecallBin, RecallByFrequency};
 pub use result::{AuditResult, CandidateKind, DataPart, DirectReport, PropensityReport, TrainingSize};

@@ -3,6 +3,7 @@
 //! For every (a, b) of a grid, the unbiased precision@k of one model minus that of the other, from hits by training count. One
 //! number for each cell, so the picture is the formula and nothing else.
 
+use super::verdict::Verdict;
 use crate::data::LabelStats;
 use crate::error::Result;
 use crate::evaluate::HitsByCount;
@@ -55,6 +56,25 @@ impl OrderMap {
         Ok(OrderMap { first: name(first), second: name(second), k, a, b, difference })
     }
 
+    /// The map of the two models that are ahead as observed; `None` for a single model, or with too few rows for JPV's curve.
+    pub(super) fn of_leaders(hits: &HitsByCount, stats: &LabelStats, verdict: &Verdict) -> Result<Option<OrderMap>> {
+        let value = |name: &str| {
+            let scores = &verdict.standings.first()?.scores;
+            scores.iter().find(|score| score.model == name)?.value
+        };
+        let mut order: Vec<usize> = (0..hits.models.len()).collect();
+        order.sort_by(|a, b| {
+            let [a, b] = [a, b].map(|place| value(&hits.models[*place].name).unwrap_or(0.0));
+            b.total_cmp(&a)
+        });
+        match order[..] {
+            [first, second, ..] if stats.rows() as f64 > std::f64::consts::E => {
+                OrderMap::new(hits, stats, verdict.k, first, second).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Share of the cells in which the second model is ahead.
     pub fn share_of_second(&self) -> f64 {
         self.difference.iter().filter(|d| **d < 0.0).count() as f64 / self.difference.len().max(1) as f64
@@ -62,7 +82,7 @@ impl OrderMap {
 }
 
 /// JPV's constants of the literature that lie on the map: name, a, b.
-pub(crate) fn presets() -> Vec<(&'static str, f64, f64)> {
+pub fn presets() -> Vec<(&'static str, f64, f64)> {
     let jpv = PROPENSITY_MODELS.iter().find(|model| model.name() == "jpv").map_or(&[][..], |model| model.presets());
     let place = |preset: &Preset| Some((preset.name, *preset.theta.first()?, *preset.theta.get(1)?));
     jpv.iter().filter_map(place).filter(|(_, a, b)| *a <= MOST_A && *b <= MOST_B).collect()

@@ -1,6 +1,7 @@
-//! How a run can be repeated: the command, the seed, the version, and what exactly was read.
+//! How a run can be repeated: the command, the request, the version, and what exactly was read.
 
 use crate::error::{Error, Result};
+use crate::request::AuditRequest;
 use serde::Serialize;
 use std::path::Path;
 
@@ -9,10 +10,8 @@ use std::path::Path;
 pub struct Provenance {
     /// The command, as a shell would take it.
     pub command: Option<String>,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Bootstrap replicates.
-    pub bootstrap: usize,
+    /// What was asked for.
+    pub request: AuditRequest,
     /// Version of this software.
     pub version: String,
     /// Operating system and processor that it was built for.

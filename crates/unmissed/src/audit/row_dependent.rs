@@ -59,7 +59,7 @@ pub(super) struct RowDependentFits {
 
 impl Audit<'_> {
     /// A fit for each model that evidence and predictions allow.
-    pub(super) fn fit_row_dependent(&self) -> Result<RowDependentFits> {
+    pub(super) fn fit_row_dependent(&self, seed: u64) -> Result<RowDependentFits> {
         let mut all = RowDependentFits::default();
         for (name, _) in &self.train_predictions {
             if self.models.iter().all(|(model, _)| model != name) {
@@ -69,9 +69,9 @@ impl Audit<'_> {
                     .hint("name predictions alike, NAME=FILE, for training and test rows"));
             }
         }
-        let known = match (self.later, &self.controlled) {
+        let known = match (self.later, self.controlled) {
             (Some(later), _) => Some((later.labels(), RowEvidence::Later)),
-            (None, Some((controlled, _))) => Some((controlled.labels(), RowEvidence::Controlled)),
+            (None, Some(controlled)) => Some((controlled.labels(), RowEvidence::Controlled)),
             (None, None) => None,
         };
         let (Some(train), Some((known, evidence))) = (self.train, known) else {
@@ -85,7 +85,7 @@ impl Audit<'_> {
         for (name, scores) in &self.train_predictions {
             let fit = match RowFit::new(train.labels(), known, evidence) {
                 // Predictions of other rows are a mistake, too little evidence is not.
-                Ok(fit) => fit.scores(name, scores)?.replicates(REFITS, self.provenance.seed).run(),
+                Ok(fit) => fit.scores(name, scores)?.replicates(REFITS, seed).run(),
                 Err(error) => Err(error),
             };
             match fit {

@@ -1,7 +1,12 @@
 //! How many rows useful intervals need; the formulas are in [`sample_size`].
 
+use super::candidates::{Candidates, Known};
+use super::checked::Checked;
+use super::result::{CandidateKind, PropensityReport};
+use super::standings::METRIC;
 use crate::data::Rate;
-use crate::evaluate::Row;
+use crate::evaluate::{EvaluationResult, Row};
+use crate::metrics::Estimator;
 use crate::propensity::estimators::Direct;
 use crate::propensity::{Propensities, sample_size};
 use serde::Serialize;
@@ -24,8 +29,38 @@ pub struct RowsNeeded {
     pub sentence: String,
 }
 
+/// The rows that the best intervals of an audit lack.
+pub(super) fn rows_needed(
+    checked: &Checked<'_>,
+    candidates: &Candidates,
+    evaluation: &EvaluationResult,
+    reports: &[PropensityReport],
+) -> Vec<RowsNeeded> {
+    let mut needed = Vec::new();
+    let best = candidates.all.iter().rfind(|candidate| candidate.kind == CandidateKind::Estimated);
+    if let (Some(direct), Some(Known::Controlled { rate, .. }), Some(best)) = (&candidates.direct, &checked.known, best) {
+        needed.extend(for_propensities(direct, rate, &best.propensities, checked.request.level.get()));
+    }
+    // The score that is nearest to the truth: estimated, else by a known rate, else as observed.
+    let is_best = |row: &&Row| match (best, &checked.test_rate) {
+        (Some(best), _) => {
+            row.estimator == Estimator::Unbiased && row.propensity.as_deref() == Some(&best.propensities.origin().to_string())
+        }
+        (None, Some(_)) => row.estimator == Estimator::Unbiased,
+        (None, None) => row.estimator == Estimator::Observed,
+    };
+    let k = checked.request.k.first();
+    let rows = evaluation.rows.iter().filter(|row| row.metric == METRIC && row.k == k && row.group == "all").filter(is_best);
+    let name = |row: &Row| {
+        let origin = row.propensity.as_deref()?;
+        Some(reports.iter().find(|report| report.origin == origin).map_or(origin.to_owned(), |report| report.name.clone()))
+    };
+    needed.extend(rows.filter_map(|row| for_score(row, name(row).as_deref())));
+    needed
+}
+
 /// Rows of a controlled set for useful intervals of most labels.
-pub(super) fn for_propensities(direct: &Direct, rate: &Rate, best: &Propensities, level: f64) -> Option<RowsNeeded> {
+fn for_propensities(direct: &Direct, rate: &Rate, best: &Propensities, level: f64) -> Option<RowsNeeded> {
     let rows = direct.sample().rows as u64;
     let observed: Vec<usize> = (0..direct.len()).filter(|label| direct.count(*label) > 0).collect();
     let within = |label: &&usize| {
@@ -73,7 +108,7 @@ pub(super) fn for_propensities(direct: &Direct, rate: &Rate, best: &Propensities
 }
 
 /// Test rows for a useful interval of a score; `None` when it is useful already.
-pub(super) fn for_score(row: &Row, name: Option<&str>) -> Option<RowsNeeded> {
+fn for_score(row: &Row, name: Option<&str>) -> Option<RowsNeeded> {
     let half_width = (row.high? - row.low?) / 2.0;
     if half_width <= USEFUL_HALF_WIDTH {
         return None;

@@ -383,7 +383,7 @@ pub(crate) fn checked_cols(cols: u64) -> Result<u32> {
 pub(crate) enum RowFault {
     /// An id at or beyond the number of columns.
     OutOfRange(u32),
-    /// An id that stands twice.
+    /// An id that occurs twice.
     Twice(u32),
     /// A value that is not finite, at this id.
     NotFinite(u32),

@@ -123,8 +123,8 @@ impl Features<'_> {
 /// ```
 /// use unmissed::data::{Dataset, Labels};
 /// let observed = Labels::from_ids(3, [vec![0], vec![2]])?;
-/// let clean = Labels::from_ids(3, [vec![0, 1], vec![2]])?;
-/// let data = Dataset::new(None, observed)?.with_clean(clean)?;
+/// let complete = Labels::from_ids(3, [vec![0, 1], vec![2]])?;
+/// let data = Dataset::new(None, observed)?.with_complete(complete)?;
 /// assert_eq!(data.rows(), 2);
 /// # Ok::<(), unmissed::Error>(())
 /// ```
@@ -132,7 +132,7 @@ impl Features<'_> {
 pub struct Dataset<'a> {
     features: Option<Features<'a>>,
     labels: Labels<'a>,
-    clean: Option<Labels<'a>>,
+    complete: Option<Labels<'a>>,
 }
 
 impl<'a> Dataset<'a> {
@@ -145,24 +145,24 @@ impl<'a> Dataset<'a> {
                 .expected(format!("{} rows of labels, as of features", features.rows()))
                 .found(labels.rows().to_string()));
         }
-        Ok(Dataset { features, labels, clean: None })
+        Ok(Dataset { features, labels, complete: None })
     }
 
     /// Adds the true labels of the same rows. Nothing may be observed that is not true: labels only go missing.
-    pub fn with_clean(mut self, clean: Labels<'a>) -> Result<Self> {
-        if (clean.rows(), clean.cols()) != (self.labels.rows(), self.labels.cols()) {
-            return Err(Error::value("clean and observed labels have different shapes")
+    pub fn with_complete(mut self, complete: Labels<'a>) -> Result<Self> {
+        if (complete.rows(), complete.cols()) != (self.labels.rows(), self.labels.cols()) {
+            return Err(Error::value("complete and observed labels have different shapes")
                 .expected(format!("{} x {}", self.labels.rows(), self.labels.cols()))
-                .found(format!("{} x {}", clean.rows(), clean.cols())));
+                .found(format!("{} x {}", complete.rows(), complete.cols())));
         }
-        let clean = clean.into_sorted();
-        for row in 0..clean.rows() {
-            if let Some(label) = self.labels.row_ids(row).iter().find(|label| clean.row_ids(row).binary_search(label).is_err()) {
-                return Err(Error::value(format!("label {label} of row {row} is observed but not among the clean labels"))
-                    .hint("the clean labels must contain the observed ones"));
+        let complete = complete.into_sorted();
+        for row in 0..complete.rows() {
+            if let Some(label) = self.labels.row_ids(row).iter().find(|label| complete.row_ids(row).binary_search(label).is_err()) {
+                return Err(Error::value(format!("label {label} of row {row} is observed but not among the complete labels"))
+                    .hint("the complete labels must contain the observed ones"));
             }
         }
-        self.clean = Some(clean);
+        self.complete = Some(complete);
         Ok(self)
     }
 
@@ -187,8 +187,8 @@ impl<'a> Dataset<'a> {
     }
 
     /// The true labels, when they are known.
-    pub fn clean(&self) -> Option<&Labels<'a>> {
-        self.clean.as_ref()
+    pub fn complete(&self) -> Option<&Labels<'a>> {
+        self.complete.as_ref()
     }
 
     /// Features and observed labels, taken apart.
@@ -201,7 +201,7 @@ impl<'a> Dataset<'a> {
         Dataset {
             features: self.features.as_ref().map(|features| features.select_rows(rows)),
             labels: self.labels.select_rows(rows),
-            clean: self.clean.as_ref().map(|clean| clean.select_rows(rows)),
+            complete: self.complete.as_ref().map(|complete| complete.select_rows(rows)),
         }
     }
 }

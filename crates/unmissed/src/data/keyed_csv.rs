@@ -73,15 +73,7 @@ pub fn read_full_column<T: Clone>(
 ) -> Result<Vec<T>> {
     let path = path.as_ref();
     let cells = read_keyed_csv(path, key, name, count)?;
-    if cells.len() as u64 != count {
-        let known: std::collections::HashSet<u32> = cells.iter().map(|cell| cell.key).collect();
-        let missing = (0..count).find(|id| u32::try_from(*id).map_or(true, |id| !known.contains(&id))).unwrap_or(0);
-        return Err(Error::format(format!("{key} {missing} has no {name}"))
-            .expected(format!("a {name} for each of {count} {key}s"))
-            .found(format!("{} lines", cells.len()))
-            .in_file(path));
-    }
-    let mut values: Vec<Option<T>> = vec![None; cells.len()];
+    let mut values = std::collections::HashMap::with_capacity(cells.len());
     for KeyedCell { line, key: id, text } in &cells {
         let value = parse(text).ok_or_else(|| {
             Error::format(format!("the {name} of {key} {id} is out of range"))
@@ -90,7 +82,14 @@ pub fn read_full_column<T: Clone>(
                 .at(*line)
                 .in_file(path)
         })?;
-        values[*id as usize] = Some(value);
+        values.insert(*id, value);
     }
-    Ok(values.into_iter().flatten().collect())
+    let known = |id: u64| u32::try_from(id).ok().and_then(|id| values.get(&id));
+    if let Some(missing) = (0..count).find(|id| known(*id).is_none()) {
+        return Err(Error::format(format!("{key} {missing} has no {name}"))
+            .expected(format!("a {name} for each of {count} {key}s"))
+            .found(format!("{} lines", cells.len()))
+            .in_file(path));
+    }
+    Ok((0..count).filter_map(known).cloned().collect())
 }

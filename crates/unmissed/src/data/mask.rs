@@ -13,8 +13,8 @@ use rayon::prelude::*;
 ///
 /// ```
 /// use unmissed::data::{Labels, mask};
-/// let clean = Labels::from_ids(2, (0..10_000).map(|_| [0, 1]))?;
-/// let observed = mask(&clean, &[1.0, 0.25], 42)?;
+/// let complete = Labels::from_ids(2, (0..10_000).map(|_| [0, 1]))?;
+/// let observed = mask(&complete, &[1.0, 0.25], 42)?;
 /// let kept = |label| observed.ids().iter().filter(|id| **id == label).count() as f64;
 /// assert_eq!(kept(0), 10_000.0);
 /// assert!((kept(1) - 2_500.0).abs() < 4.0 * (10_000.0 * 0.25 * 0.75f64).sqrt());
@@ -29,9 +29,9 @@ pub fn mask(labels: &Labels<'_>, propensities: &[f64], seed: u64) -> Result<Labe
 ///
 /// ```
 /// use unmissed::data::{Labels, mask, mask_shard};
-/// let clean = Labels::from_ids(3, (0..100).map(|_| [0, 1, 2]))?;
-/// let whole = mask(&clean, &[0.5; 3], 1)?;
-/// let shard = mask_shard(&clean.select_rows(&[40, 41]), &[0.5; 3], 1, 40)?;
+/// let complete = Labels::from_ids(3, (0..100).map(|_| [0, 1, 2]))?;
+/// let whole = mask(&complete, &[0.5; 3], 1)?;
+/// let shard = mask_shard(&complete.select_rows(&[40, 41]), &[0.5; 3], 1, 40)?;
 /// assert_eq!(shard.row_ids(1), whole.row_ids(41));
 /// # Ok::<(), unmissed::Error>(())
 /// ```
@@ -60,7 +60,7 @@ mod tests {
     use crate::data::LabelStats;
 
     /// 4 000 rows and 60 labels from rare to frequent.
-    fn clean() -> Labels<'static> {
+    fn complete() -> Labels<'static> {
         Labels::from_ids(60, (0..4000u32).map(|row| (0..60).filter(move |label| row.wrapping_mul(7919) % 4000 < 60 * (label + 1))))
             .unwrap()
     }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn labels_are_kept_as_often_as_their_propensities_say() {
-        let (clean, p) = (clean(), rising());
-        let (before, after) = (LabelStats::of(&clean), LabelStats::of(&mask(&clean, &p, 11).unwrap()));
+        let (complete, p) = (complete(), rising());
+        let (before, after) = (LabelStats::of(&complete), LabelStats::of(&mask(&complete, &p, 11).unwrap()));
         let (mut chi_square, mut df) = (0.0, 0.0);
         for label in 0..60u32 {
             let (n, p) = (before.count(label) as f64, p[label as usize]);
@@ -88,23 +88,24 @@ mod tests {
 
     #[test]
     fn threads_and_the_order_of_labels_do_not_matter() {
-        let (clean, p) = (clean(), rising());
+        let (complete, p) = (complete(), rising());
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| mask(&clean, &p, 7).unwrap())
+            pool.install(|| mask(&complete, &p, 7).unwrap())
         };
         assert_eq!(on(1), on(4));
-        let backwards = Labels::from_ids(60, clean.iter().map(|(ids, _)| ids.iter().rev().copied().collect::<Vec<_>>())).unwrap();
+        let backwards =
+            Labels::from_ids(60, complete.iter().map(|(ids, _)| ids.iter().rev().copied().collect::<Vec<_>>())).unwrap();
         assert_eq!(mask(&backwards, &p, 7).unwrap().into_sorted(), on(1));
-        assert_ne!(mask(&clean, &p, 8).unwrap(), on(1));
+        assert_ne!(mask(&complete, &p, 8).unwrap(), on(1));
     }
 
     #[test]
     fn larger_propensities_keep_what_smaller_ones_keep() {
-        let (clean, p) = (clean(), rising());
+        let (complete, p) = (complete(), rising());
         let larger: Vec<f64> = p.iter().map(|p| p.sqrt()).collect();
-        let (few, many) = (mask(&clean, &p, 3).unwrap(), mask(&clean, &larger, 3).unwrap());
-        assert!(few.nnz() < many.nnz() && many.nnz() < clean.nnz());
+        let (few, many) = (mask(&complete, &p, 3).unwrap(), mask(&complete, &larger, 3).unwrap());
+        assert!(few.nnz() < many.nnz() && many.nnz() < complete.nnz());
         assert!((0..few.rows()).all(|row| few.row_ids(row).iter().all(|id| many.row_ids(row).contains(id))));
     }
 

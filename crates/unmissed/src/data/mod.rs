@@ -7,13 +7,14 @@
 
 pub mod csr;
 mod dataset;
+mod folds;
 pub mod formats;
 pub mod generators;
 mod keyed_csv;
 mod label_limit;
 mod label_stats;
-mod map;
 mod mask;
+mod memory_map;
 mod obesity;
 mod output;
 mod rank_frequency;
@@ -27,6 +28,7 @@ mod text;
 
 pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
+pub use folds::Folds;
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv};
 pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;

@@ -61,7 +61,7 @@ fn forget(path: &Path) {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != path);
 }
 
-/// A file in the making. A name that ends in `.gz` or `.zst` is compressed. Dropped before [`Output::finish`], it leaves
+/// A file that is being written. A name that ends in `.gz` or `.zst` is compressed. Dropped before [`Output::finish`], it leaves
 /// nothing behind, and a file that was there before stays as it was.
 ///
 /// ```

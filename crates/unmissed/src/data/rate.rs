@@ -48,6 +48,11 @@ impl Rate {
         })
     }
 
+    /// The rate as a source of propensities, as results name it.
+    pub fn name(&self) -> String {
+        format!("rate:{self}")
+    }
+
     /// The rate of a label.
     pub fn of(&self, label: usize) -> f64 {
         match self {
@@ -82,7 +87,12 @@ impl Rate {
                     .expected(labels.to_string())
                     .found(rates.len().to_string()))
             }
-            Rate::PerLabel(rates) => rates.iter().find(|rate| !in_range(rate)).map_or(Ok(()), |rate| off(digits(*rate))),
+            Rate::PerLabel(rates) => match rates.iter().position(|rate| !in_range(rate)) {
+                None => Ok(()),
+                Some(label) => Err(Error::value(format!("the rate of label {label} is out of range"))
+                    .expected(IN_RANGE)
+                    .found(digits(rates[label]))),
+            },
         }
     }
 

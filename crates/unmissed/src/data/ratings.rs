@@ -156,7 +156,7 @@ impl Ratings {
                 }
             }
             let ratings = matrix(users.len(), checked_cols(items.len() as u64)?, entries)
-                .map_err(|(entry, _)| Error::value(format!("user '{}' stands twice", users[entry.row as usize])))?;
+                .map_err(|(entry, _)| Error::value(format!("user '{}' occurs twice", users[entry.row as usize])))?;
             Ok(Ratings { users: users.clone(), items: items.clone(), ratings })
         };
         Ok((renamed(self)?, renamed(other)?))

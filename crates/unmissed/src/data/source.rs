@@ -1,6 +1,6 @@
 //! Where bytes come from: a file, mapped or read, plain or compressed, or a pipe.
 
-use super::map::Map;
+use super::memory_map::MemoryMap;
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -38,7 +38,7 @@ impl Source {
             return Err(Error::value("is a directory").expected("a file").in_file(&path));
         }
         let body = if metadata.is_file() && metadata.len() > 0 && mmap {
-            let map = Map::of(&file).map_err(|cause| Error::io("cannot map", &path, cause))?;
+            let map = MemoryMap::of(&file).map_err(|cause| Error::io("cannot map", &path, cause))?;
             match Compression::of(map.as_ref()) {
                 Compression::None => Body::Whole(Bytes::new(Held::Mapped(map))),
                 compression => Body::Stream(compression.decoder(Box::new(Cursor::new(map))).map_err(failed)?),
@@ -149,7 +149,7 @@ pub(crate) struct Bytes {
 }
 
 enum Held {
-    Mapped(Map),
+    Mapped(MemoryMap),
     Owned(Vec<u8>),
 }
 

@@ -25,8 +25,8 @@ pub fn merge(parts: &[&Dataset<'_>]) -> Result<Dataset<'static>> {
     let features = all_or_none(parts, "features", Dataset::features)?;
     let features = features.map(|features| stack_features(&features)).transpose()?;
     let merged = Dataset::new(features, labels)?;
-    match all_or_none(parts, "clean labels", Dataset::clean)? {
-        Some(clean) => merged.with_clean(stack(clean.into_iter(), "clean labels")?),
+    match all_or_none(parts, "complete labels", Dataset::complete)? {
+        Some(complete) => merged.with_complete(stack(complete.into_iter(), "complete labels")?),
         None => Ok(merged),
     }
 }
@@ -114,8 +114,8 @@ pub fn keep_frequent(data: &Dataset<'_>, positives: u64) -> Result<Kept> {
         Features::Dense(_) => features.select_rows(&(0..data.rows()).collect::<Vec<_>>()),
     });
     let mut kept = Dataset::new(features, renumber(data.labels())?)?;
-    if let Some(clean) = data.clean() {
-        kept = kept.with_clean(renumber(clean)?)?;
+    if let Some(complete) = data.complete() {
+        kept = kept.with_complete(renumber(complete)?)?;
     }
     drop(new_id);
     Ok(Kept { data: kept, labels })
@@ -268,11 +268,12 @@ mod tests {
     }
 
     #[test]
-    fn clean_labels_go_along() {
-        let clean = Labels::from_ids(3, [vec![0, 2], vec![1, 2]]).unwrap();
-        let data = Dataset::new(None, Labels::from_ids(3, [vec![2], vec![1, 2]]).unwrap()).unwrap().with_clean(clean).unwrap();
+    fn complete_labels_go_along() {
+        let complete = Labels::from_ids(3, [vec![0, 2], vec![1, 2]]).unwrap();
+        let data =
+            Dataset::new(None, Labels::from_ids(3, [vec![2], vec![1, 2]]).unwrap()).unwrap().with_complete(complete).unwrap();
         let kept = keep_frequent(&data, 2).unwrap();
-        assert_eq!(kept.data.clean(), Some(&Labels::from_ids(1, [[0], [0]]).unwrap()));
-        assert_eq!(merge(&[&data, &data]).unwrap().clean().map(|clean| clean.rows()), Some(4));
+        assert_eq!(kept.data.complete(), Some(&Labels::from_ids(1, [[0], [0]]).unwrap()));
+        assert_eq!(merge(&[&data, &data]).unwrap().complete().map(|complete| complete.rows()), Some(4));
     }
 }

@@ -204,7 +204,6 @@ fn ones(items: u64, rows: Vec<Vec<u32>>) -> Result<Features<'static>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Ratings;
 
     fn options(train: TrainUsers) -> SurveyOptions {
         SurveyOptions { positive: 4.0, seed: 3, train }
@@ -285,25 +284,5 @@ mod tests {
         assert!(message(&chosen, &low, TrainUsers::All).contains("random part is positive"));
         assert_eq!("all".parse::<TrainUsers>().unwrap(), TrainUsers::All);
         assert!("al".parse::<TrainUsers>().unwrap_err().to_string().contains("did you mean 'all'?"));
-    }
-
-    /// The coat survey: every user is in the random part, 16 of 300 items each.
-    #[test]
-    fn coat() {
-        let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/coat"));
-        if !folder.exists() {
-            println!("skipped: no data in {}", folder.display());
-            return;
-        }
-        let matrix = crate::data::formats::ReadOptions { format: Some("matrix".parse().unwrap()), ..Default::default() };
-        let read = |name: &str| Ratings::read(folder.join(name), &matrix).unwrap().ratings;
-        let (chosen, random) = (read("train.ascii"), read("test.ascii"));
-        assert_eq!((chosen.nnz(), random.nnz()), (6960, 4640));
-        assert!(survey(&chosen, &random, &options(TrainUsers::Unique)).is_err());
-        let made = survey(&chosen, &random, &options(TrainUsers::All)).unwrap();
-        assert_eq!((made.train.rows(), made.controlled.rows()), (290, 290));
-        let features = made.train.features().unwrap().to_sparse().unwrap().nnz();
-        assert_eq!((features + made.train.labels().nnz(), made.controlled.labels().nnz()), (1905, 860));
-        assert_eq!(made.rate, ShownRate { shown: 16.0, items: 300, uniform: true });
     }
 }

@@ -1,48 +1,42 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
 use super::plan::groups::Groups;
-use super::plan::settings::Rate;
-use super::report::{EvaluationResult, Row};
-use super::rows::LaterRows;
-use crate::data::{Csr, LabelStats, Labels};
-use crate::error::{Error, Result};
+use super::report::EvaluationResult;
+use super::tally::Tally;
+use crate::data::{Csr, LabelStats, Labels, Rate};
+use crate::error::{Error, Result, digits};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
 use crate::propensity::rows::{GivenCovariate, RowModel};
 use crate::propensity::{Propensities, Propensity};
-use crate::request::Conventions;
-use crate::request::IntervalKind;
-use crate::spec::Spec;
+use crate::request::{Conventions, EvaluateRequest, GroupsSpec, IntervalKind, KList, Level, Shard, WeightsSpec};
+use std::ops::Range;
 
-/// The largest k: top lists are held for all rows.
-const LARGEST_K: usize = 1_000_000;
-
-/// An evaluation in the making. See the module's page.
+/// Builds an evaluation: data, and an [`EvaluateRequest`] that setters fill. See the module's page.
 #[derive(Clone)]
 pub struct Evaluation<'a> {
+    pub(super) request: EvaluateRequest,
     pub(super) truth: &'a Labels<'a>,
     pub(super) models: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) train: Option<&'a LabelStats>,
     pub(super) propensities: Vec<Propensities>,
     pub(super) row_models: Vec<(String, RowModel)>,
     pub(super) row_covariates: Vec<(String, GivenCovariate<'a>)>,
-    pub(super) metrics: Option<Vec<Spec>>,
-    pub(super) estimators: Option<Vec<Estimator>>,
-    pub(super) ks: Vec<usize>,
-    pub(super) level: f64,
-    pub(super) interval: IntervalKind,
-    pub(super) bootstrap: usize,
-    pub(super) seed: u64,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<(String, Vec<f64>)>,
-    pub(super) clip: Option<f64>,
-    pub(super) rate: Option<Rate>,
     pub(super) shown: Option<&'a Labels<'a>>,
     pub(super) later: Option<LaterRows<'a>>,
     pub(super) label_counts: Option<Vec<u32>>,
-    pub(super) conventions: Conventions,
-    pub(super) shard: (usize, usize),
     pub(super) progress: &'a dyn Progress,
+}
+
+/// Later labels of some of the test rows.
+#[derive(Clone)]
+pub(super) struct LaterRows<'a> {
+    pub(super) labels: &'a Labels<'a>,
+    pub(super) has_later: Vec<bool>,
+    /// The probability of having later labels.
+    pub(super) rho: Vec<f64>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -65,37 +59,53 @@ impl<'a> Evaluation<'a> {
             }
         }
         Ok(Evaluation {
+            request: EvaluateRequest::default(),
             truth,
             models: models.iter().map(|(name, scores)| ((*name).to_owned(), *scores)).collect(),
             train: None,
             propensities: Vec::new(),
             row_models: Vec::new(),
             row_covariates: Vec::new(),
-            metrics: None,
-            estimators: None,
-            ks: vec![1, 3, 5],
-            level: 0.95,
-            interval: IntervalKind::Population,
-            bootstrap: 200,
-            seed: 0,
             groups: None,
             weights: None,
-            clip: None,
-            rate: None,
             shown: None,
             later: None,
             label_counts: None,
-            conventions: Conventions::default(),
-            shard: (0, 1),
             progress: &Silent,
         })
     }
 
-    /// How often labels occur in training: for findings.
+    /// How often labels occur in training: for findings, and for what a request names in terms of them.
     #[must_use]
     pub fn train(mut self, stats: &'a LabelStats) -> Self {
         self.train = Some(stats);
         self
+    }
+
+    /// Everything that a request asks for. Propensities, groups and weights that it names are read or computed here, those of
+    /// training counts from [`Evaluation::train`], which comes first; setters that follow change single choices.
+    pub fn request(mut self, request: EvaluateRequest) -> Result<Self> {
+        let (labels, train) = (self.truth.cols(), self.train);
+        for spec in &request.propensities {
+            self = self.propensity(spec.read(train, labels as u64)?);
+        }
+        if let Some(spec) = request.groups.as_ref().filter(|spec| **spec != GroupsSpec::Given) {
+            self.groups = Some(Groups::from_spec(spec, train, labels as u64)?);
+        }
+        if let Some(spec) = request.weights.as_ref().filter(|spec| **spec != WeightsSpec::Given) {
+            // Several propensities would give several weights.
+            let only = if self.row_models.is_empty() && self.propensities.len() == 1 { self.propensities.first() } else { None };
+            let weights = spec.of_labels(train, only, labels as u64)?;
+            self = self.weights(spec.to_string(), weights)?;
+        }
+        if let Some(tau) = request.clip {
+            check_clip(tau)?;
+        }
+        if let Some(rate) = &request.rate {
+            rate.check_draw(labels as u64)?;
+        }
+        self.request = request;
+        Ok(self)
     }
 
     /// Adds propensities, per label or row-dependent.
@@ -108,7 +118,8 @@ impl<'a> Evaluation<'a> {
         self
     }
 
-    /// Adds propensities that depend on the row, for sums over labels, with the ratio baseline beside them.
+    /// Adds row-dependent propensities under a name. Several under one name are fits of several models, each about its own
+    /// predictions.
     #[must_use]
     pub fn row_propensity(mut self, origin: impl Into<String>, model: RowModel) -> Self {
         self.row_models.push((origin.into(), model));
@@ -124,51 +135,40 @@ impl<'a> Evaluation<'a> {
 
     /// Which metrics, as specs: `precision`, `macro-f:beta=2`, `recall:observed` (with its estimators). All unless given.
     pub fn metrics(mut self, specs: &[&str]) -> Result<Self> {
-        self.metrics = Some(specs.iter().map(|text| text.parse()).collect::<Result<_>>()?);
+        self.request.metrics = Some(specs.iter().map(|text| text.parse()).collect::<Result<_>>()?);
         Ok(self)
     }
 
     /// Which estimators, for metrics that do not name their own. All that each metric has unless given.
     #[must_use]
     pub fn estimators(mut self, estimators: &[Estimator]) -> Self {
-        self.estimators = Some(estimators.to_vec());
+        self.request.estimators = Some(estimators.to_vec());
         self
     }
 
-    /// Lengths of the top list; 1, 3 and 5 unless given.
+    /// Lengths of the top list.
     pub fn ks(mut self, ks: &[usize]) -> Result<Self> {
-        if let Some(k) = ks.iter().find(|k| !(1..=LARGEST_K).contains(*k)) {
-            return Err(Error::value("k is out of range").expected(format!("1 to {LARGEST_K}")).found(k.to_string()));
-        }
-        if ks.is_empty() {
-            return Err(Error::value("no k is given").expected("at least one"));
-        }
-        self.ks = ks.to_vec();
-        self.ks.sort_unstable();
-        self.ks.dedup();
+        self.request.k = KList::new(ks)?;
         Ok(self)
     }
 
-    /// The level of the intervals; 0.95 unless given.
+    /// The level of the intervals.
     pub fn level(mut self, level: f64) -> Result<Self> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::value("the level is out of range").expected("a number between 0 and 1").found(level.to_string()));
-        }
-        self.level = level;
+        self.request.level = Level::new(level)?;
         Ok(self)
     }
 
     /// Which question intervals answer.
     #[must_use]
     pub fn interval(mut self, kind: IntervalKind) -> Self {
-        self.interval = kind;
+        self.request.interval = kind;
         self
     }
 
-    /// Bootstrap replicates for means over labels, and their seed; 0 replicates turn them off, 200 unless given.
+    /// Bootstrap replicates for means over labels, and their seed; 0 replicates turn them off.
     #[must_use]
     pub fn bootstrap(mut self, replicates: usize, seed: u64) -> Self {
-        (self.bootstrap, self.seed) = (replicates, seed);
+        (self.request.bootstrap, self.request.seed) = (replicates, seed);
         self
     }
 
@@ -176,6 +176,7 @@ impl<'a> Evaluation<'a> {
     pub fn groups(mut self, groups: Groups) -> Result<Self> {
         same("the groups", "labels", self.truth.cols(), groups.labels())?;
         self.groups = Some(groups);
+        self.request.groups = Some(GroupsSpec::Given);
         Ok(self)
     }
 
@@ -188,36 +189,25 @@ impl<'a> Evaluation<'a> {
                 .found(weights[label].to_string()));
         }
         self.weights = Some((name.into(), weights));
+        self.request.weights = Some(WeightsSpec::Given);
         Ok(self)
     }
 
     /// Also estimates with inverse propensities cut at `tau`, with a bound of their bias.
     pub fn clip(mut self, tau: f64) -> Result<Self> {
-        if !(tau >= 1.0 && tau.is_finite()) {
-            return Err(Error::value("the clip is out of range")
-                .expected("an inverse propensity of at least 1")
-                .found(tau.to_string()));
-        }
-        self.clip = Some(tau);
+        check_clip(tau)?;
+        self.request.clip = Some(tau);
         Ok(self)
     }
 
     /// The test labels are a controlled set: labels were shown at this rate.
     pub fn rate(mut self, rate: Rate) -> Result<Self> {
-        match &rate {
-            Rate::Shown { shown, of } if !(1..=*of).contains(shown) || *of as usize != self.truth.cols() => {
-                return Err(Error::value("the rate is off")
-                    .expected(format!("r/m with 1 <= r <= m and m = {} labels", self.truth.cols()))
-                    .found(format!("{shown}/{of}")));
-            }
-            Rate::Shown { .. } => {}
-            Rate::PerLabel(rates) => same("the rates", "labels", self.truth.cols(), rates.len())?,
-        }
-        self.rate = Some(rate);
+        rate.check_draw(self.truth.cols() as u64)?;
+        self.request.rate = Some(rate);
         Ok(self)
     }
 
-    /// The pairs that were shown, relevant or not: for the self-normalised estimate.
+    /// The pairs that were shown, relevant or not: for the self-normalised and the doubly robust estimate.
     pub fn shown(mut self, shown: &'a Labels<'a>) -> Result<Self> {
         same("the shown pairs", "rows", self.truth.rows(), shown.rows())?;
         same("the shown pairs", "labels", self.truth.cols(), shown.cols())?;
@@ -226,12 +216,20 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Later labels of the test rows with `has_later`, which happened with probability `rho`: for the doubly robust estimate of
-    /// precision. What is said of other rows is not looked at.
+    /// precision. Later labels of other rows are ignored.
     pub fn later(mut self, labels: &'a Labels<'a>, has_later: Vec<bool>, rho: Vec<f64>) -> Result<Self> {
         same("the later labels", "rows", self.truth.rows(), labels.rows())?;
         same("the later labels", "labels", self.truth.cols(), labels.cols())?;
+        same("the rows with later labels", "rows", self.truth.rows(), has_later.len())?;
+        same("the probabilities of later labels", "rows", self.truth.rows(), rho.len())?;
         if !has_later.contains(&true) {
             return Err(Error::value("no row has later labels").expected("some of the test rows"));
+        }
+        if let Some(row) = rho.iter().position(|rho| !(*rho > 0.0 && *rho <= 1.0)) {
+            return Err(Error::value(format!("the probability of later labels of row {row} is out of range"))
+                .expected("a number in (0, 1]")
+                .found(digits(rho[row]))
+                .hint("rows that could never have later labels cannot be spoken for"));
         }
         self.later = Some(LaterRows { labels, has_later, rho });
         Ok(self)
@@ -253,21 +251,17 @@ impl<'a> Evaluation<'a> {
     /// Other choices than ours where libraries differ.
     #[must_use]
     pub fn conventions(mut self, conventions: Conventions) -> Self {
-        self.conventions = conventions;
+        self.request.conventions = conventions;
         self
     }
 
-    /// Only the rows of shard `index` of `of`, both counted from 1. Inputs are those of the whole; shards are made of whole chunks
-    /// of [`CHUNK`](super::CHUNK) rows.
+    /// Only the rows of shard `index` of `of`, both counted from 1. Inputs are those of the whole.
     pub fn shard(mut self, index: usize, of: usize) -> Result<Self> {
-        if !(1..=of).contains(&index) {
-            return Err(Error::value("the shard is out of range").expected("i/n with 1 <= i <= n").found(format!("{index}/{of}")));
-        }
-        self.shard = (index - 1, of);
+        self.request.shard = Shard::new(index, of)?;
         Ok(self)
     }
 
-    /// Who watches.
+    /// Reports progress.
     #[must_use]
     pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
         self.progress = progress;
@@ -276,24 +270,36 @@ impl<'a> Evaluation<'a> {
 
     /// The pass and its finish. Runs in the current rayon pool.
     pub fn run(&self) -> Result<EvaluationResult> {
-        if self.shard.1 > 1 {
+        if !self.request.shard.is_whole() {
             return Err(
                 Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
             );
         }
-        let added = [self.by_row()?, super::rows::known_results(self)?];
-        let mut result = self.label_wise_tally()?.finish_watched(self.progress)?;
-        for (rows, notes) in added {
-            result.rows.extend(rows);
-            result.notes.extend(notes);
-        }
-        Ok(result)
+        self.tally()?.finish_watched(self.progress)
     }
 
-    /// Only what propensities that depend on the row add, and notes about it.
-    pub fn by_row(&self) -> Result<(Vec<Row>, Vec<String>)> {
-        super::rows::row_results(self)
+    /// The pass alone, over the rows of the shard.
+    pub fn tally(&self) -> Result<Tally> {
+        self.tally_rows(self.request.shard.range(self.truth.rows()))
     }
+
+    /// The pass over any range of the rows. Tallies of ranges that cover all rows merge into that of the whole, to the last bit,
+    /// wherever the ranges are cut.
+    pub fn tally_rows(&self, rows: Range<usize>) -> Result<Tally> {
+        if rows.start > rows.end || rows.end > self.truth.rows() {
+            return Err(Error::value("the range of rows is off")
+                .expected(format!("a range within the {} rows", self.truth.rows()))
+                .found(format!("{}..{}", rows.start, rows.end)));
+        }
+        super::pass::tally(self, rows)
+    }
+}
+
+fn check_clip(tau: f64) -> Result<()> {
+    if tau >= 1.0 && tau.is_finite() {
+        return Ok(());
+    }
+    Err(Error::value("the clip is out of range").expected("an inverse propensity of at least 1").found(tau.to_string()))
 }
 
 /// Two things must have the same size.

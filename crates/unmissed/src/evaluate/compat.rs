@@ -27,10 +27,10 @@
 //! ```
 
 use super::builder::same;
-use super::pass::select::{NONE, top_k};
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::log_discount;
+use crate::top_k::{NONE, top_k};
 use serde::Serialize;
 
 /// A library whose numbers are wanted.

@@ -2,6 +2,7 @@
 
 use super::findings::Finding;
 use super::plan::settings::GroupShare;
+use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::request::Conventions;
 use serde::Serialize;
@@ -89,8 +90,29 @@ pub struct EvaluationResult {
 }
 
 impl EvaluationResult {
-    /// The first row of a cell, for those who know what they look for.
-    pub fn find(&self, metric: &str, k: usize, estimator: Estimator) -> Option<&Row> {
-        self.rows.iter().find(|row| row.metric == metric && row.k == k && row.estimator == estimator)
+    /// The one number of all labels for a metric, k and estimator. An error when there is none, and when there are several, of several
+    /// models or propensities: those are among [`EvaluationResult::rows`].
+    pub fn find(&self, metric: &str, k: usize, estimator: Estimator) -> Result<&Row> {
+        let is_it = |row: &&Row| row.metric == metric && row.k == k && row.estimator == estimator && row.group == "all";
+        let found: Vec<&Row> = self.rows.iter().filter(is_it).collect();
+        let what = format!("{estimator} {metric}@{k}");
+        let [row] = found[..] else {
+            let names = |of: fn(&Row) -> &str| {
+                let mut names: Vec<&str> = found.iter().map(|row| of(row)).collect();
+                names.dedup();
+                names.join(", ")
+            };
+            return Err(if found.is_empty() {
+                Error::value(format!("the evaluation has no {what}"))
+            } else {
+                let models = names(|row| &row.model);
+                let propensities = names(|row| row.propensity.as_deref().unwrap_or("none"));
+                Error::value(format!("the evaluation has several values of {what}"))
+                    .expected("one model and one set of propensities")
+                    .found(format!("models {models}; propensities {propensities}"))
+                    .hint("choose among the rows")
+            });
+        };
+        Ok(row)
     }
 }

@@ -43,7 +43,7 @@ pub struct Context<'a> {
     pub yahoo_r3: Option<YahooR3>,
     /// Where finished parts are kept; nowhere when `None`.
     pub kept: Option<PathBuf>,
-    /// Who watches.
+    /// Receives progress.
     pub progress: &'a dyn Progress,
 }
 

@@ -1,7 +1,7 @@
 //! `imbalance`: how long the tails are.
 
-use super::biased::balls;
-use super::paper::{self, IMBALANCE};
+use super::biased_data::balls;
+use super::paper_numbers::{self, IMBALANCE};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::generators::generate;
@@ -50,7 +50,7 @@ impl Experiment for Imbalance {
         let mut chart = Chart::new("Label frequencies").x("rank of the label", Scale::Log).y("rows with the label", Scale::Log);
         let mut add = |name: &str, data: &Dataset<'_>| {
             let stats = DataStats::of(data, context.seed);
-            let paper = paper::known_as(name).and_then(|known| IMBALANCE.iter().find(|line| line.name == known));
+            let paper = paper_numbers::known_as(name).and_then(|known| IMBALANCE.iter().find(|line| line.name == known));
             let hundred = |value: Option<f64>| value.map(|value| 100.0 * value);
             table.row(cells![
                 name.to_owned(),
@@ -77,7 +77,7 @@ impl Experiment for Imbalance {
         for set in &context.data {
             if let Some((train, _)) = set.rows()? {
                 add(&set.name, &train);
-                given.extend(paper::known_as(&set.name));
+                given.extend(paper_numbers::known_as(&set.name));
             }
         }
         for line in IMBALANCE.iter().filter(|line| !given.contains(&line.name)) {

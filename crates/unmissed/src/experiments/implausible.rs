@@ -4,7 +4,7 @@
 //! estimate itself may exceed 100 %, which says that the propensities cannot be right. Models and data are those of `mismatch`,
 //! where the truth is known.
 
-use super::biased::{NOISES, mean_se};
+use super::biased_data::{NOISES, mean_se};
 use super::mismatch::{Cell, sets};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;

@@ -1,8 +1,8 @@
 //! `joint`: propensities that are learned from observed labels alone, by both methods, beside the true ones.
 
-use super::ask::{Seen, log_error, precision};
-use super::biased::{balls, true_propensities};
-use super::linear::{Method, joint_plugin, marked, top};
+use super::biased_data::{balls, true_propensities};
+use super::linear_models::{Method, joint_plugin, marked, top};
+use super::measures::{Seen, log_error, precision};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::generators::generate;
@@ -74,7 +74,7 @@ impl Experiment for Joint {
         let errors = ["error of log 1/p", "rank correlation"].map(|name| Column::new(name).fixed(3));
         let shown = ["P@1", "P@3", "P@5"].map(|name| Column::new(name).fixed(2));
         let mut table = Table::new("joint", words.chain(errors).chain(shown))
-            .titled("Propensities learned from observed labels alone, and clean precision (%) of the models");
+            .titled("Propensities learned from observed labels alone, and precision on complete labels (%) of the models");
         for known in [survey(context)?, biased_balls(context)?] {
             let stats = LabelStats::of(known.train.labels());
             let seen: Vec<u32> = known.train.labels().col_ids().filter(|label| stats.count(*label) >= LEAST).collect();

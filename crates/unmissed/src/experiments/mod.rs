@@ -3,15 +3,14 @@
 //! An experiment is an entry of [`EXPERIMENTS`]. It says which table or figure of the paper it belongs to, which data it needs and
 //! how long it takes; [`Experiment::run`] gives an [`Outcome`]: tables with our numbers beside the paper's, charts, and claims that
 //! hold or do not. What it works with is a [`Context`]: how large, which seed, which data sets the user has, and where finished
-//! parts are kept, so that a run that was interrupted goes on where it was. Adding an experiment is one new file and one line
+//! parts are kept, so that an interrupted run resumes where it was. Adding an experiment is one new file and one line
 //! in the list.
 //!
 //! # Reference
 //! Schultheis, Wydmuch, Babbar and Dembczynski: *On Missing Labels, Long-tails and Propensities in Extreme Multi-label
 //! Classification*, KDD 2022.
 
-mod ask;
-mod biased;
+mod biased_data;
 mod context;
 pub mod controlled;
 pub mod counterexample;
@@ -20,11 +19,12 @@ pub mod hierarchy;
 pub mod imbalance;
 pub mod implausible;
 pub mod joint;
-mod linear;
+mod linear_models;
+mod measures;
 pub mod mismatch;
 mod outcome;
 pub mod page;
-mod paper;
+mod paper_numbers;
 pub mod scaling;
 pub mod statistics;
 pub mod tails;

@@ -3,7 +3,7 @@
 //! Copying every row k times changes nothing about what is missing, yet `p = 1 / (1 + (ln n - 1)(b+1)^a (n_j + b)^(-a))` grows
 //! with n at a fixed prior.
 
-use super::biased::balls;
+use super::biased_data::balls;
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::LabelStats;

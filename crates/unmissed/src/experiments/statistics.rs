@@ -1,7 +1,7 @@
 //! `statistics`: what is left of data sets after labels went missing.
 
-use super::biased::{NOISES, balls, benchmark, benchmarks, labels_per_row, mean_se};
-use super::paper::{self, MADE};
+use super::biased_data::{NOISES, balls, benchmark, benchmarks, labels_per_row, mean_se};
+use super::paper_numbers::{self, MADE};
 use super::{Context, Experiment, Outcome, Size, Took};
 use crate::cells;
 use crate::data::generators::generate;
@@ -49,15 +49,15 @@ impl Experiment for Statistics {
         // Always of the paper's size: JPV depends on the number of rows, which is what `scaling` is about.
         let repetitions = context.size.pick(2, 3, 10);
         let near = |name: &str, noise: &str| {
-            let known = paper::known_as(name).unwrap_or("hyper-balls");
-            let asked = name == "hyper-balls" || paper::known_as(name).is_some();
+            let known = paper_numbers::known_as(name).unwrap_or("hyper-balls");
+            let asked = name == "hyper-balls" || paper_numbers::known_as(name).is_some();
             MADE.iter().find(|line| asked && line.name == known && line.noise == noise)
         };
 
         let sets: Vec<_> =
             (0..repetitions).map(|repetition| balls(Size::Full, 6, "0.1,0.8", context.seed + repetition)).collect::<Result<_>>()?;
         for (place, noise) in NOISES.into_iter().enumerate() {
-            let one = |(repetition, set): (usize, &super::biased::Complete)| {
+            let one = |(repetition, set): (usize, &super::biased_data::Complete)| {
                 Ok(labels_per_row(&set.biased(place, context.seed + repetition as u64)?.train))
             };
             let observed: Vec<f64> = sets.iter().enumerate().map(one).collect::<Result<_>>()?;
@@ -107,17 +107,17 @@ impl Experiment for Statistics {
         }
         let users = context.size.pick("500", "3000", "10000").to_owned();
         let survey = generate("survey", &[("users", users)], context.seed)?;
-        let (train, clean) = (survey.part("train")?, survey.part("test_clean")?);
+        let (train, complete) = (survey.part("train")?, survey.part("test_clean")?);
         let yahoo = MADE.iter().find(|line| line.noise == "survey");
         table.row(cells![
             "survey (for Yahoo R3)",
             "survey",
             train.rows(),
-            clean.rows(),
+            complete.rows(),
             train.labels().cols(),
             labels_per_row(train),
             None::<f64>,
-            labels_per_row(clean),
+            labels_per_row(complete),
             yahoo.map(|line| line.observed),
             yahoo.map(|line| line.truth),
         ]);

@@ -1,7 +1,7 @@
 //! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
 
-use super::biased::true_propensities;
-use super::linear::{DEPTH, Method, marked};
+use super::biased_data::true_propensities;
+use super::linear_models::{DEPTH, Method, marked};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::generators::generate;
@@ -111,8 +111,8 @@ fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: 
                     .bootstrap(0, 0)
                     .run()?;
                 let value = |metric: &&str| {
-                    let row = result.find(metric, DEPTH, Estimator::Observed).and_then(|row| row.value);
-                    row.ok_or_else(|| Error::value(format!("{metric}@{DEPTH} has no value")))
+                    let value = result.find(metric, DEPTH, Estimator::Observed)?.value;
+                    value.ok_or_else(|| Error::value(format!("{metric}@{DEPTH} has no value")))
                 };
                 lines.push((format!("{name}{weighted}"), METRICS.iter().map(value).collect::<Result<_>>()?));
             }

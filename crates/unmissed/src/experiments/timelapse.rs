@@ -1,9 +1,9 @@
 //! `timelapse`: real missing labels. What an earlier snapshot says about a model, corrected in several ways, beside what a later
 //! snapshot says.
 
-use super::ask::{Seen, precision};
 use super::data_folders::{DataFolder, read};
-use super::linear::{marked, top};
+use super::linear_models::{marked, top};
+use super::measures::{Seen, precision};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::{Csr, LabelStats, Labels};

@@ -19,7 +19,7 @@ use super::{Loss, Nature, Point, logistic};
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct BoundedLogistic;
+pub struct BoundedLogistic;
 
 impl crate::sealed::Sealed for BoundedLogistic {}
 
@@ -41,6 +41,9 @@ impl Loss for BoundedLogistic {
     }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         logistic::gradients(logits, p);
+    }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        logistic::values(logits, p, values);
     }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         logistic::terms(logits, p, gradients, curvatures, values);

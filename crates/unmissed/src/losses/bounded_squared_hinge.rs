@@ -19,7 +19,7 @@ use super::{Loss, Nature, Point, squared_hinge};
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct BoundedSquaredHinge;
+pub struct BoundedSquaredHinge;
 
 impl crate::sealed::Sealed for BoundedSquaredHinge {}
 
@@ -44,6 +44,9 @@ impl Loss for BoundedSquaredHinge {
     }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         squared_hinge::gradients(logits, p);
+    }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        squared_hinge::values(logits, p, values);
     }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         squared_hinge::terms(logits, p, gradients, curvatures, values);

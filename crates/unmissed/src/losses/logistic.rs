@@ -15,13 +15,13 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, replace, sigmoid, softplus};
+use super::vector::{collect, replace, sigmoid, softplus, sum};
 use super::{Loss, Nature, Point};
 use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct Logistic;
+pub struct Logistic;
 
 impl crate::sealed::Sealed for Logistic {}
 
@@ -44,6 +44,9 @@ impl Loss for Logistic {
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         gradients(logits, p);
     }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        self::values(logits, p, values);
+    }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         terms(logits, p, gradients, curvatures, values);
     }
@@ -60,6 +63,11 @@ pub(super) fn at(z: f64, y: f64) -> Point {
 /// Sweep over unobserved pairs: see [`Loss::gradients`].
 pub(super) fn gradients(logits: &mut [f32], p: &[f32]) {
     replace(logits, p, |z, _| sigmoid(z));
+}
+
+/// Sweep over unobserved pairs: see [`Loss::values`].
+pub(super) fn values(logits: &[f32], p: &[f32], values: &mut [f64]) {
+    sum(logits, p, values, |z, _| softplus(z));
 }
 
 /// Sweep over unobserved pairs: see [`Loss::terms`].

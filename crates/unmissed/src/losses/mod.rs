@@ -1,20 +1,20 @@
-//! Losses: what training makes small, by label, on the logit `z` of a row, given whether the label was observed on it and its
+//! Losses: what training minimises, by label, on the logit `z` of a row, given whether the label was observed on it and its
 //! propensity `p`.
 //!
 //! A loss is an entry of [`LOSSES`], one file each. [`Loss::at`] is the definition, in double precision: value, gradient and
 //! curvature in `z`. Nearly all (row, label) pairs are unobserved, so a loss also has sweeps over many logits of unobserved
-//! pairs in single precision, which the compiler turns into vector code ([`Loss::gradients`], [`Loss::terms`]); tests hold the
+//! pairs in single precision, which the compiler turns into vector code ([`Loss::gradients`], [`Loss::values`], [`Loss::terms`]); tests hold the
 //! two together. A weight for each label (re-balancing) multiplies any of them, in the trainer.
 //!
 //! Adding a loss is one new file and one line in the list.
 
-mod bounded_logistic;
-mod bounded_squared_hinge;
-mod logistic;
-mod plugin_logistic;
-mod squared_hinge;
-mod unbiased_logistic;
-mod unbiased_squared_hinge;
+pub mod bounded_logistic;
+pub mod bounded_squared_hinge;
+pub mod logistic;
+pub mod plugin_logistic;
+pub mod squared_hinge;
+pub mod unbiased_logistic;
+pub mod unbiased_squared_hinge;
 mod vector;
 
 pub(crate) use plugin_logistic::joint_gradients;
@@ -72,7 +72,7 @@ pub struct Nature {
     pub corrects: bool,
 }
 
-/// Something to make small. See the module's page. Only this crate implements it.
+/// Something to minimise. See the module's page. Only this crate implements it.
 pub trait Loss: Named + Sealed + Sync {
     /// What it is like.
     fn nature(&self) -> Nature;
@@ -86,6 +86,8 @@ pub trait Loss: Named + Sealed + Sync {
     /// Replaces logits of unobserved pairs by gradients. `p` has a number for each of a block's labels, `logits` those of one
     /// row after the other.
     fn gradients(&self, logits: &mut [f32], p: &[f32]);
+    /// Adds the values at logits of unobserved pairs to those of their labels.
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]);
     /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels.
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]);
 }

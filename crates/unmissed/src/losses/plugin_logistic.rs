@@ -17,13 +17,13 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, replace, sigmoid, softplus};
+use super::vector::{collect, replace, sigmoid, softplus, sum};
 use super::{Loss, Nature, Point, logistic};
 use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct PluginLogistic;
+pub struct PluginLogistic;
 
 impl crate::sealed::Sealed for PluginLogistic {}
 
@@ -57,28 +57,37 @@ impl Loss for PluginLogistic {
             p * s * t / (t + (1.0 - p) * s)
         });
     }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        sum(logits, p, values, value);
+    }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         collect(logits, p, gradients, curvatures, values, |z, p| {
             let (s, t) = (sigmoid(z), sigmoid(-z));
             let gradient = p * s * t / (t + (1.0 - p) * s);
-            // -ln(t + (1 - p) s) = ln(1 + e^z) - ln(1 + (1 - p) e^z); the last is a softplus with a shifted argument.
-            let shifted = if p < 1.0 { softplus(z + (1.0 - p).ln()) } else { 0.0 };
-            (softplus(z) - shifted, gradient, gradient * (t - s + gradient))
+            (value(z, p), gradient, gradient * (t - s + gradient))
         });
     }
 }
 
+/// The value at a logit of an unobserved pair: `-ln(t + (1 - p) s) = ln(1 + e^z) - ln(1 + (1 - p) e^z)`; the last is a softplus with a
+/// shifted argument.
+#[inline(always)]
+fn value(z: f32, p: f32) -> f32 {
+    let shifted = if p < 1.0 { softplus(z + (1.0 - p).ln()) } else { 0.0 };
+    softplus(z) - shifted
+}
+
 /// Replaces logits of unobserved pairs by gradients, as [`Loss::gradients`] does, and adds to `sums`, by label, the derivatives in
 /// the parameter p' of `p = s(p')`: `p (1 - p) s / (1 - p s)`. That of an observed pair is `-(1 - p)`.
-#[allow(clippy::needless_range_loop, reason = "lanes of several lines at once")]
+#[allow(clippy::needless_range_loop, reason = "columns of several lines at once")]
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(crate) fn joint_gradients<const W: usize>(logits: &mut [[f32; W]], p: &[f32; W], sums: &mut [f32; W]) {
     for line in logits {
-        for lane in 0..W {
-            let (s, t, p) = (sigmoid(line[lane]), sigmoid(-line[lane]), p[lane]);
+        for column in 0..W {
+            let (s, t, p) = (sigmoid(line[column]), sigmoid(-line[column]), p[column]);
             let slope = p * s / (t + (1.0 - p) * s);
-            line[lane] = slope * t;
-            sums[lane] += slope * (1.0 - p);
+            line[column] = slope * t;
+            sums[column] += slope * (1.0 - p);
         }
     }
 }

@@ -15,12 +15,12 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, replace};
+use super::vector::{collect, replace, sum};
 use super::{Loss, Nature, Point};
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct SquaredHinge;
+pub struct SquaredHinge;
 
 impl crate::sealed::Sealed for SquaredHinge {}
 
@@ -46,6 +46,9 @@ impl Loss for SquaredHinge {
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         gradients(logits, p);
     }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        self::values(logits, p, values);
+    }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         terms(logits, p, gradients, curvatures, values);
     }
@@ -66,6 +69,14 @@ pub(super) fn irrelevant(z: f64) -> Point {
 /// Sweep over unobserved pairs: see [`Loss::gradients`].
 pub(super) fn gradients(logits: &mut [f32], p: &[f32]) {
     replace(logits, p, |z, _| 2.0 * (1.0 + z).max(0.0));
+}
+
+/// Sweep over unobserved pairs: see [`Loss::values`].
+pub(super) fn values(logits: &[f32], p: &[f32], values: &mut [f64]) {
+    sum(logits, p, values, |z, _| {
+        let excess = (1.0 + z).max(0.0);
+        excess * excess
+    });
 }
 
 /// Sweep over unobserved pairs: see [`Loss::terms`].

@@ -20,7 +20,7 @@ use super::{Loss, Nature, Point, logistic};
 use crate::spec::Named;
 
 /// See the module's page.
-pub(super) struct UnbiasedLogistic;
+pub struct UnbiasedLogistic;
 
 impl crate::sealed::Sealed for UnbiasedLogistic {}
 
@@ -42,6 +42,9 @@ impl Loss for UnbiasedLogistic {
     }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         logistic::gradients(logits, p);
+    }
+    fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]) {
+        logistic::values(logits, p, values);
     }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         logistic::terms(logits, p, gradients, curvatures, values);

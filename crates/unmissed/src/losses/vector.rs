@@ -60,6 +60,23 @@ pub(super) fn replace(logits: &mut [f32], p: &[f32], f: impl Fn(f32, f32) -> f32
 /// before they are added up: sums in double precision among them would halve the width of the vectors.
 const CHUNK: usize = 16;
 
+/// `f(z, p)` = the value of each logit, added to that of its label: the same sums as [`collect`] makes.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+pub(super) fn sum(logits: &[f32], p: &[f32], values: &mut [f64], f: impl Fn(f32, f32) -> f32 + Copy) {
+    for logits in logits.chunks_exact(p.len()) {
+        let (z, z_rest) = logits.as_chunks::<CHUNK>();
+        let (chances, p_rest) = p.as_chunks::<CHUNK>();
+        let (sums, sums_rest) = values.as_chunks_mut::<CHUNK>();
+        for ((z, p), sums) in z.iter().zip(chances).zip(sums) {
+            let found: [f32; CHUNK] = std::array::from_fn(|place| f(z[place], p[place]));
+            (0..CHUNK).for_each(|place| sums[place] += f64::from(found[place]));
+        }
+        for ((&z, &p), sum) in z_rest.iter().zip(p_rest).zip(sums_rest) {
+            *sum += f64::from(f(z, p));
+        }
+    }
+}
+
 /// `f(z, p)` = (value, gradient, curvature) of each logit, put where [`super::Loss::terms`] says.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn collect(
@@ -80,10 +97,10 @@ pub(super) fn collect(
         let (sums, sums_rest) = values.as_chunks_mut::<CHUNK>();
         for ((((z, p), first), second), sums) in z.iter().zip(chances).zip(first).zip(second).zip(sums) {
             let mut found = [0.0; CHUNK];
-            for lane in 0..CHUNK {
-                (found[lane], first[lane], second[lane]) = f(z[lane], p[lane]);
+            for place in 0..CHUNK {
+                (found[place], first[place], second[place]) = f(z[place], p[place]);
             }
-            (0..CHUNK).for_each(|lane| sums[lane] += f64::from(found[lane]));
+            (0..CHUNK).for_each(|place| sums[place] += f64::from(found[place]));
         }
         let rest = z_rest.iter().zip(p_rest).zip(first_rest).zip(second_rest).zip(sums_rest);
         for ((((&z, &p), first), second), sum) in rest {

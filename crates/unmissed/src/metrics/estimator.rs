@@ -77,6 +77,14 @@ impl Estimator {
     }
 }
 
+impl std::str::FromStr for Estimator {
+    type Err = crate::Error;
+
+    fn from_str(name: &str) -> crate::Result<Estimator> {
+        Estimator::of_name(name)
+    }
+}
+
 impl fmt::Display for Estimator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

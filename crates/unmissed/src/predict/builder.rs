@@ -6,7 +6,7 @@ use super::panel::{Line, Panel, zeros};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// A model in the making, one block of labels after the other.
+/// Builds a model from one block of labels after the other.
 pub(super) struct Builder {
     features: usize,
     bias: Vec<f32>,
@@ -25,20 +25,20 @@ impl Builder {
         self.bias.len()
     }
 
-    /// Takes the next labels. `copy` writes the weights of some of them into the lines of all features, from a lane on.
+    /// Takes the next labels. `copy` writes the weights of some of them into the lines of all features, from a column on.
     pub(super) fn push(&mut self, bias: &[f32], copy: impl Fn(Range<usize>, usize, &mut [Line])) -> Result<()> {
         if u32::try_from(self.bias.len() + bias.len()).is_err() {
             return Err(Error::value("too many labels: ids have 32 bits"));
         }
         let mut from = 0;
         while from < bias.len() {
-            let lane = self.bias.len() % WIDTH;
-            let to = bias.len().min(from + WIDTH - lane);
-            if lane == 0 {
+            let column = self.bias.len() % WIDTH;
+            let to = bias.len().min(from + WIDTH - column);
+            if column == 0 {
                 self.close();
                 self.open = zeros(self.features);
             }
-            copy(from..to, lane, &mut self.open);
+            copy(from..to, column, &mut self.open);
             self.bias.extend_from_slice(&bias[from..to]);
             from = to;
         }

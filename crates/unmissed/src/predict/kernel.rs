@@ -47,7 +47,7 @@ pub(crate) fn add_scores(panels: &[Panel], features: usize, chunks: &[Chunk], su
 fn look_up(sparse: &Sparse, first: usize, chunk: &Chunk, tile: usize, sums: &mut [Line]) {
     for (row, sum) in sums.iter_mut().enumerate() {
         for entry in chunk.row(tile, row) {
-            sparse.for_each(first + entry.place as usize, |lane, weight| sum.0[lane] += entry.value * weight);
+            sparse.for_each(first + entry.place as usize, |column, weight| sum.0[column] += entry.value * weight);
         }
     }
 }

@@ -116,6 +116,9 @@ pub struct Model {
 impl Model {
     /// Checks that the blocks cover labels 0, 1, ... one after the other and hold finite weights for `features` features.
     pub fn new(features: usize, normalize: Normalize, blocks: Vec<Block>) -> Result<Model> {
+        if u32::try_from(features).is_err() {
+            return Err(Error::value("too many features: ids have 32 bits"));
+        }
         let mut builder = Builder::new(features);
         for block in blocks {
             block.check(features)?;
@@ -123,9 +126,9 @@ impl Model {
                 let what = format!("the block of labels from {} on does not follow label {}", block.first, builder.labels());
                 return Err(Error::value(what));
             }
-            builder.push(&block.bias, |from, lane, lines| {
+            builder.push(&block.bias, |from, column, lines| {
                 for (line, weights) in lines.iter_mut().zip(block.weights.chunks_exact(block.width())) {
-                    line.0[lane..lane + from.len()].copy_from_slice(&weights[from.clone()]);
+                    line.0[column..column + from.len()].copy_from_slice(&weights[from.clone()]);
                 }
             })?;
         }
@@ -161,9 +164,9 @@ impl Model {
     /// # Panics
     /// When there is no such feature or label: which there are is the caller's knowledge, not input.
     pub fn weight(&self, feature: usize, label: u32) -> f32 {
-        let (panel, lane) = (label as usize / WIDTH, label as usize % WIDTH);
+        let (panel, column) = (label as usize / WIDTH, label as usize % WIDTH);
         assert!(feature < self.features && (label as usize) < self.labels, "no weight for feature {feature}, label {label}");
-        self.panels[panel].copy(feature..feature + 1, &mut Vec::new())[0].0[lane]
+        self.panels[panel].copy(feature..feature + 1, &mut Vec::new())[0].0[column]
     }
 
     /// The weights in blocks of labels, one block at a time.
@@ -227,7 +230,7 @@ impl Model {
     }
 }
 
-/// Refuses what is no size of weights.
+/// Rejects what is no size of weights.
 pub(super) fn check_prune(least: f32) -> Result<()> {
     if least >= 0.0 && least.is_finite() {
         return Ok(());

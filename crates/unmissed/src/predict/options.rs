@@ -15,24 +15,24 @@ use crate::sigmoid::sigmoid;
 /// is not clipped: above 1 the model or the propensities are off, and clipping would only mix up the ranks.
 #[derive(Clone, Copy)]
 pub struct PredictOptions<'a> {
-    /// How many labels a row gets at most.
+    /// The most labels per row.
     pub k: usize,
     /// Scores are logits instead of probabilities.
     pub logits: bool,
     /// Divides probabilities by these.
-    pub propensity: Option<&'a Propensities>,
+    pub propensities: Option<&'a Propensities>,
     /// Multiplies scores by these, one for each label.
     pub weights: Option<&'a [f64]>,
     /// Labels with a lower probability are left out.
     pub threshold: Option<f64>,
-    /// Who watches.
+    /// Where progress is shown.
     pub progress: &'a dyn Progress,
 }
 
 impl Default for PredictOptions<'_> {
     /// The five most probable labels.
     fn default() -> Self {
-        PredictOptions { k: 5, logits: false, propensity: None, weights: None, threshold: None, progress: &Silent }
+        PredictOptions { k: 5, logits: false, propensities: None, weights: None, threshold: None, progress: &Silent }
     }
 }
 
@@ -61,13 +61,13 @@ impl Ranking {
                 .found(found.to_string()))
         };
         if options.k == 0 {
-            return Err(Error::value("the number of labels a row is out of range").expected("at least 1").found("0"));
+            return Err(Error::value("the number of labels per row is out of range").expected("at least 1").found("0"));
         }
-        if options.logits && (options.propensity.is_some() || options.weights.is_some()) {
+        if options.logits && (options.propensities.is_some() || options.weights.is_some()) {
             return Err(Error::value("logits cannot be divided by propensities or weighed")
                 .hint("leave the logits out: probabilities can be corrected"));
         }
-        if let Some(propensity) = options.propensity {
+        if let Some(propensity) = options.propensities {
             for_each("propensities", propensity.len())?;
         }
         if let Some(weights) = options.weights {
@@ -82,7 +82,7 @@ impl Ranking {
         if !(0.0..=1.0).contains(&threshold) {
             return Err(Error::value("the threshold is out of range").expected("a probability").found(digits(threshold)));
         }
-        let (inverse, weights) = (options.propensity.map(Propensities::inverse), options.weights.map(<[f64]>::to_vec));
+        let (inverse, weights) = (options.propensities.map(Propensities::inverse), options.weights.map(<[f64]>::to_vec));
         let k = options.k.min(labels.max(1));
         let mut ranking = Ranking { k, logits: options.logits, inverse, weights, threshold, least: f64::NEG_INFINITY };
         if ranking.by_logit() {

@@ -31,7 +31,7 @@ pub(crate) enum Panel {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sparse {
     pub(crate) starts: Vec<u32>,
-    pub(crate) lanes: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
     pub(crate) values: Vec<f32>,
 }
 
@@ -50,13 +50,13 @@ impl Panel {
         }
         let mut sparse = Sparse {
             starts: Vec::with_capacity(lines.len() + 1),
-            lanes: Vec::with_capacity(nonzeros),
+            columns: Vec::with_capacity(nonzeros),
             values: Vec::with_capacity(nonzeros),
         };
         sparse.starts.push(0);
         for line in &lines {
-            for (lane, value) in line.0.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                sparse.lanes.push(lane as u32);
+            for (column, value) in line.0.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                sparse.columns.push(column as u32);
                 sparse.values.push(*value);
             }
             sparse.starts.push(sparse.values.len() as u32);
@@ -72,7 +72,7 @@ impl Panel {
             Panel::Sparse(sparse) => {
                 into.resize(features.len(), Line([0.0; WIDTH]));
                 for (line, feature) in into.iter_mut().zip(features) {
-                    sparse.for_each(feature, |lane, value| line.0[lane] = value);
+                    sparse.for_each(feature, |column, value| line.0[column] = value);
                 }
             }
         }
@@ -120,12 +120,12 @@ impl Panel {
 }
 
 impl Sparse {
-    /// Shows the weights of a feature, by lane.
+    /// Shows the weights of a feature, by column.
     #[inline(always)]
     pub(crate) fn for_each(&self, feature: usize, mut show: impl FnMut(usize, f32)) {
         let entries = self.starts[feature] as usize..self.starts[feature + 1] as usize;
-        for (lane, value) in self.lanes[entries.clone()].iter().zip(&self.values[entries]) {
-            show(*lane as usize, *value);
+        for (column, value) in self.columns[entries.clone()].iter().zip(&self.values[entries]) {
+            show(*column as usize, *value);
         }
     }
 }

@@ -65,7 +65,7 @@ impl Model {
         })
     }
 
-    /// Shows the logits of the rows of some chunks on some panels: panel by panel, a line a row.
+    /// Shows the logits of the rows of some chunks on some panels: panel by panel, one line per row.
     pub(super) fn score(&self, panels: Range<usize>, chunks: &[Chunk], mut show: impl FnMut(usize, &[Line])) -> Result<()> {
         let rows = chunks.iter().map(Chunk::rows).sum::<usize>();
         let (mut sums, mut scratch) = (Vec::new(), Vec::new());
@@ -93,7 +93,7 @@ impl Model {
         Ok(())
     }
 
-    /// Refuses rows that the model was not made for; whoever predicts for them is told the same.
+    /// Rejects rows that the model was not made for.
     pub fn check_rows(&self, data: &Features<'_>) -> Result<()> {
         let (expected, found) = (self.features(), data.cols());
         // Sparse rows may end early: the features that are not there are zero.

@@ -12,6 +12,7 @@ use super::panel::Line;
 use super::scores::jobs;
 use crate::data::{Csr, Features};
 use crate::error::Result;
+use crate::top_k::Key;
 use rayon::prelude::*;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -37,7 +38,7 @@ impl Model {
     /// assert_eq!(top.row(0), (&[0, 1][..], &[1.0, -1.0][..]));
     /// // Label 2 is observed one time in ten: sigmoid(-2) / 0.1 = 1.19, more than sigmoid(1) = 0.73.
     /// let p = Propensities::new("known", vec![1.0, 1.0, 0.1])?;
-    /// let top = model.predict(&rows, &PredictOptions { k: 2, propensity: Some(&p), ..Default::default() })?;
+    /// let top = model.predict(&rows, &PredictOptions { k: 2, propensities: Some(&p), ..Default::default() })?;
     /// assert_eq!(top.row_ids(0), [2, 0]);
     /// # Ok::<(), unmissed::Error>(())
     /// ```
@@ -50,7 +51,11 @@ impl Model {
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
             for row in self.rank(&batch, &ranking)? {
                 ids.extend(row.iter().map(|key| key.label()));
+<<<<<<< HEAD
                 scores.extend(told_apart(&row, &ranking));
+=======
+                scores.extend(row.iter().map(|key| ranking.given(key.score(), key.label() as usize)));
+>>>>>>> next
                 offsets.push(ids.len() as u64);
             }
             options.progress.advance(batch.rows() as u64)?;
@@ -114,6 +119,7 @@ struct Best {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+bmi2", "x86_64+avx2+bmi2"))]
 fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mut [Best]) {
     for (line, best) in logits.iter().zip(best) {
+<<<<<<< HEAD
         // One bit per label, found without branches; then only the few that pass are looked at.
         let passing = if ranking.by_logit() {
             // The bar is a logit, or a little below that of a threshold: single precision will do.
@@ -129,6 +135,23 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
             let label = labels.start + lane;
             if ranking.admits(line.0[lane], label) {
                 best.offer(Key::new(ranking.value(line.0[lane], label), line.0[lane], label as u32), ranking.k);
+=======
+        let values = match ranking.by_logit() {
+            true => line.0,
+            false => std::array::from_fn(|column| match column < labels.len() {
+                true => ranking.value(line.0[column], labels.start + column),
+                false => 0.0,
+            }),
+        };
+        // One bit per label, found without branches; then only the few that pass are looked at.
+        let passing = (0..WIDTH).fold(0u32, |bits, column| bits | u32::from(values[column] >= best.bar) << column);
+        let mut passing = u64::from(passing) & ((1 << labels.len()) - 1);
+        while passing != 0 {
+            let column = passing.trailing_zeros() as usize;
+            let label = labels.start + column;
+            if ranking.admits(line.0[column], label) {
+                best.offer(Key::new(values[column], label as u32), ranking.k);
+>>>>>>> next
             }
             passing &= passing - 1;
         }
@@ -147,10 +170,11 @@ impl Best {
         if let Some(worst) = self.keys.peek()
             && self.keys.len() == k
         {
-            self.bar = worst.value();
+            self.bar = worst.score();
         }
     }
 }
+<<<<<<< HEAD
 
 /// What a label ranks by, its logit, and the label, as one number that ascends in the order of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,3 +236,5 @@ mod tests {
         assert_eq!(Key::new(-0.0, -0.0, 1), Key::new(0.0, 0.0, 1));
     }
 }
+=======
+>>>>>>> next

@@ -25,7 +25,7 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// From (child, parent) edges; an edge that stands twice counts once.
+    /// From (child, parent) edges; an edge that occurs twice counts once.
     pub fn new(labels: usize, edges: Vec<(u32, u32)>) -> Result<Dag> {
         check_label_limit(labels as u64)?;
         if let Some(edge) = edges.iter().find(|edge| edge.0.max(edge.1) as usize >= labels) {

@@ -1,7 +1,7 @@
 //! Propensities: how likely it is that a relevant label was observed, and what that belief is worth.
 //!
 //! The label-wise model says `P[y~_j = 1 | y_j = 1] = p_j`: each label has one propensity, whatever the row. There are two
-//! ways to come by it:
+//! ways to get it:
 //!
 //! - assume a curve in the label's frequency ([`models`]: `jpv`, `power`, `richards`, ...), with constants that somebody
 //!   else fitted, or that [`fit`] fits to an estimate;

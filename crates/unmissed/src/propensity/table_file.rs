@@ -2,7 +2,7 @@
 //!
 //! Written is a csv `label,propensity,low,high,source`, in the order of labels; cells that are not known stay empty. Read is
 //! that csv (only the first two columns are required, in any order of columns and rows) or, as other libraries write them,
-//! one inverse propensity a line. Every label must be there once and with a number in (0, 1]: a file with holes is refused
+//! one inverse propensity a line. Every label must be there once and with a number in (0, 1]: an incomplete file is rejected
 //! with the place and the label, since a guess here would pass for knowledge later.
 
 use super::models::PropensitySpec;
@@ -75,7 +75,7 @@ pub fn read_cells_by(path: impl AsRef<Path>, key: &str, name: &str, below: u64) 
             Error::format(format!("cannot read a {key}")).expected(expected).found(shown(text.as_bytes())).at(line).in_file(path)
         })?;
         if !seen.insert(id) {
-            return Err(Error::format(format!("{key} {id} stands twice"))
+            return Err(Error::format(format!("{key} {id} occurs twice"))
                 .expected(format!("each {key} once"))
                 .at(line)
                 .in_file(path));
@@ -216,7 +216,7 @@ fn collect(path: &Path, rows: Vec<Row>, labels: Option<u64>) -> Result<Propensit
         // A label beyond the number of rows means that another one is missing: said below, once all are known.
         let Some(place) = usize::try_from(row.label).ok().and_then(|label| places.get_mut(label)) else { continue };
         if let Some(line) = place.replace(row.line) {
-            return Err(Error::format(format!("label {} stands twice", row.label))
+            return Err(Error::format(format!("label {} occurs twice", row.label))
                 .expected("each label once")
                 .found(format!("the other in line {line}"))
                 .at(row.line));

@@ -217,6 +217,7 @@ impl Table {
 /// let row = unmissed::cells!["jpv", 12_usize, 0.5, None::<f64>];
 /// assert_eq!(row, [Cell::from("jpv"), Cell::Int(12), Cell::Float(0.5, None), Cell::Missing]);
 /// ```
+#[doc(hidden)]
 #[macro_export]
 macro_rules! cells {
     ($($value:expr),* $(,)?) => { [$($crate::report::Cell::from($value)),*] };

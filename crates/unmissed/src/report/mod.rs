@@ -1,6 +1,6 @@
 //! Reports: results as data, and the ways to show them.
 //!
-//! A command puts what it found into a [`Document`]: tables of [`Cell`]s, notes in words, and the same results as JSON.
+//! A command puts what it found into a [`Document`]: tables of cells, notes in words, and the same results as JSON.
 //! A renderer of [`renderers::RENDERERS`] draws the document for its reader (a terminal, a spreadsheet, a paper); none of
 //! them computes anything. Curves go into a [`plot::Chart`], which becomes an SVG or a PNG file.
 
@@ -14,6 +14,8 @@ pub mod renderers;
 mod statistics;
 mod text;
 
+// What the command line fills tables with; no part of what the library promises.
+#[doc(hidden)]
 pub use cell::{Cell, Shown};
 pub use document::{Align, Column, Document, Table};
 pub use statistics::{STATISTICS, Statistic};

@@ -5,6 +5,7 @@
 //! it once against the data. What a request names (files, registry entries) is parsed here and nowhere else; data themselves are
 //! never part of a request.
 
+mod audit;
 mod conventions;
 mod criterion;
 mod evaluate;
@@ -18,6 +19,7 @@ mod train;
 mod train_choices;
 mod weights;
 
+pub use audit::AuditRequest;
 pub(crate) use conventions::{ABSENT_LABELS, COVERAGE_OF, EMPTY_ROWS};
 pub use conventions::{CONVENTIONS, Convention, Conventions};
 pub use criterion::Criterion;

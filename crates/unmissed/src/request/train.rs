@@ -5,7 +5,7 @@ use crate::data::Rate;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What training minimises, how, and which settings it tries. What is not given takes the default that stands here, or, where a
+/// What training minimises, how, and which settings it tries. What is not given takes the default that is here, or, where a
 /// default depends on the data, the one that training chooses.
 ///
 /// ```

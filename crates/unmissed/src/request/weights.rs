@@ -1,6 +1,9 @@
 //! [`WeightsSpec`]: how much labels count.
 
+use crate::data::{LabelStats, read_full_column};
 use crate::error::{Error, Result};
+use crate::metrics::weights as schemes;
+use crate::propensity::Propensities;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,6 +20,25 @@ pub enum WeightsSpec {
     File(PathBuf),
     /// Weights that the caller passes along with the data.
     Given,
+}
+
+impl WeightsSpec {
+    /// The weight of each label. Schemes need training counts; `inverse-complete` also needs propensities.
+    pub fn of_labels(&self, stats: Option<&LabelStats>, propensities: Option<&Propensities>, labels: u64) -> Result<Vec<f64>> {
+        match self {
+            WeightsSpec::Scheme(spec) => {
+                let stats = stats.ok_or_else(|| {
+                    Error::value(format!("the weights '{spec}' follow from training counts")).hint("pass the training labels")
+                })?;
+                schemes::from_spec(&spec.to_string(), stats, propensities)
+            }
+            WeightsSpec::File(path) => {
+                let weight = |cell: &str| cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
+                read_full_column(path, "label", "weight", labels, "a finite number of at least 0", weight)
+            }
+            WeightsSpec::Given => Err(Error::value("the request takes weights that were not passed along")),
+        }
+    }
 }
 
 impl fmt::Display for WeightsSpec {

@@ -85,14 +85,14 @@ fn gradients<const W: usize>(problem: &Problem<'_>, part: &Part<'_, W>, batch: &
     // The few observed pairs are set apart before the sweep takes all for unobserved.
     let observed: Vec<(usize, usize, f32)> = part
         .positives(batch)
-        .map(|(place, lane)| (place, lane, part.observed(lane, logits[place][lane]).gradient as f32))
+        .map(|(place, column)| (place, column, part.observed(column, logits[place][column]).gradient as f32))
         .collect();
     problem.loss.gradients(logits.as_flattened_mut(), &part.propensities);
-    for (place, lane, gradient) in observed {
-        logits[place][lane] = gradient;
+    for (place, column, gradient) in observed {
+        logits[place][column] = gradient;
     }
     let share = part.share(batch);
     for line in logits {
-        (0..W).for_each(|lane| line[lane] *= share[lane]);
+        (0..W).for_each(|column| line[column] *= share[column]);
     }
 }

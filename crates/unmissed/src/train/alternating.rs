@@ -59,9 +59,9 @@ fn alternating(training: &CheckedTraining<'_>, rounds: usize) -> Result<Propensi
         let next = Mutex::new(propensities.values().to_vec());
         let update = |Finished { block, .. }: Finished| {
             let mut p = vec![None; block.width()];
-            for (lane, p) in p.iter_mut().enumerate() {
-                let rows = &positives[test][block.first as usize + lane];
-                *p = propensity(training.features, &block, lane, training.normalize, rows, halves[test].len());
+            for (column, p) in p.iter_mut().enumerate() {
+                let rows = &positives[test][block.first as usize + column];
+                *p = propensity(training.features, &block, column, training.normalize, rows, halves[test].len());
             }
             let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
             for (place, p) in next[block.first as usize..].iter_mut().zip(p) {
@@ -88,7 +88,7 @@ fn by_label(data: &Dataset<'_>, rows: &[usize]) -> Vec<Vec<usize>> {
 fn propensity(
     features: &Features<'_>,
     block: &Block,
-    lane: usize,
+    column: usize,
     normalize: Normalize,
     positives: &[usize],
     rows: usize,
@@ -99,7 +99,7 @@ fn propensity(
     let width = block.width();
     let least = LEAST * positives.len() as f64 / rows as f64;
     let inverse = |row: usize| {
-        let weight = |feature: usize| f64::from(block.weights[feature * width + lane]);
+        let weight = |feature: usize| f64::from(block.weights[feature * width + column]);
         let (sum, factor) = match features {
             Features::Sparse(matrix) => {
                 let (ids, values) = matrix.row(row);
@@ -112,7 +112,7 @@ fn propensity(
                 (products.sum::<f64>(), normalize.factor(values))
             }
         };
-        let logit = f64::from(block.bias[lane]) + sum * f64::from(factor);
+        let logit = f64::from(block.bias[column]) + sum * f64::from(factor);
         1.0 / sigmoid(logit).max(least)
     };
     let mean = positives.iter().map(|&row| inverse(row)).sum::<f64>() / rows as f64;

@@ -78,7 +78,7 @@ impl Batch {
 
     /// The features that occur, ascending, each with the places of its rows in the batch and its values there.
     #[inline(always)]
-    pub(super) fn columns(&self) -> impl Iterator<Item = (u32, &[u16], &[f32])> {
+    pub(super) fn by_feature(&self) -> impl Iterator<Item = (u32, &[u16], &[f32])> {
         self.features.iter().zip(self.starts.windows(2)).map(|(&feature, range)| {
             let range = range[0] as usize..range[1] as usize;
             (feature, &self.places[range.clone()], &self.values[range])

@@ -51,12 +51,12 @@ impl Finished {
     fn side_by_side(parts: Vec<Finished>, features: usize) -> Finished {
         let bias: Vec<f32> = parts.iter().flat_map(|part| &part.block.bias).copied().collect();
         let mut weights = vec![0.0; features * bias.len()];
-        let mut lane = 0;
+        let mut column = 0;
         for part in &parts {
             let width = part.block.width();
             let lines = weights.chunks_exact_mut(bias.len()).zip(part.block.weights.chunks_exact(width));
-            lines.for_each(|(to, from)| to[lane..lane + width].copy_from_slice(from));
-            lane += width;
+            lines.for_each(|(to, from)| to[column..column + width].copy_from_slice(from));
+            column += width;
         }
         let first = parts.first().map_or(0, |part| part.block.first);
         let unconverged = parts.iter().map(|part| part.unconverged).sum();

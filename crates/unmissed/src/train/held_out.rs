@@ -9,14 +9,15 @@ use super::problem::Part;
 use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::losses::Loss;
+use crate::top_k::Key;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What was seen after one round.
 struct Round {
     /// The sum of losses of each block of labels, by its first label.
     losses: Vec<(u32, f64)>,
-    /// `depth` pairs of (logit, label) a row, the best first.
-    tops: Vec<(f32, u32)>,
+    /// `depth` keys of logit and label per row, the best first.
+    tops: Vec<Key>,
 }
 
 /// Held-out rows and what was seen on them. See the module's page.
@@ -27,9 +28,6 @@ pub(super) struct HeldOut {
     labels: usize,
     rounds: Vec<Mutex<Round>>,
 }
-
-/// Marks an open slot.
-const NONE: (f32, u32) = (f32::NEG_INFINITY, u32::MAX);
 
 impl HeldOut {
     /// Room for so many rounds, with the best `depth` labels of each row.
@@ -59,36 +57,28 @@ impl HeldOut {
     ) -> Result<()> {
         let mut logits = Lines::<W>::zeros(self.batches.rows());
         let mut rest = logits.get_mut();
-        let (mut gradients, mut curvatures) =
-            (Lines::<W>::zeros(self.batches.largest()), Lines::<W>::zeros(self.batches.largest()));
         let (mut sums, mut correction) = ([0.0; W], 0.0);
         for batch in self.batches.iter() {
             let lines;
             (lines, rest) = rest.split_at_mut(batch.rows());
             lines.fill(*bias);
             add_products(batch, weights, lines);
-            let numbers = batch.rows() * W;
-            self.loss.terms(
-                lines.as_flattened(),
-                &part.propensities,
-                &mut gradients.get_mut().as_flattened_mut()[..numbers],
-                &mut curvatures.get_mut().as_flattened_mut()[..numbers],
-                &mut sums,
-            );
-            for (place, lane) in part.positives(batch) {
-                let logit = lines[place][lane];
-                let more = part.observed(lane, logit).value - part.unobserved(lane, logit).value;
-                correction += f64::from(part.weights[lane]) * more;
+            self.loss.values(lines.as_flattened(), &part.propensities, &mut sums);
+            for (place, column) in part.positives(batch) {
+                let logit = lines[place][column];
+                let more = part.observed(column, logit).value - part.unobserved(column, logit).value;
+                correction += f64::from(part.weights[column]) * more;
             }
         }
-        let sum = (0..part.width).map(|lane| f64::from(part.weights[lane]) * sums[lane]).sum::<f64>() + correction;
+        let sum = (0..part.width).map(|column| f64::from(part.weights[column]) * sums[column]).sum::<f64>() + correction;
         if !sum.is_finite() {
-            return Err(Error::value("training ran away: the loss is not finite").hint("use a smaller rate, more decay or --clip"));
+            return Err(Error::value("training diverged: the loss is not finite")
+                .hint("use a smaller learning rate, a larger decay, or clip inverse propensities"));
         }
         let mut round = self.round(round);
         round.losses.push((part.first, sum));
         // Rounds take memory when they come: most of many may never do.
-        round.tops.resize(self.depth * self.batches.rows(), NONE);
+        round.tops.resize(self.depth * self.batches.rows(), Key::LAST);
         for (line, tops) in logits.get().iter().zip(round.tops.chunks_exact_mut(self.depth.max(1))) {
             keep_best(&line[..part.width], part.first, tops);
         }
@@ -105,23 +95,22 @@ impl HeldOut {
     /// The best labels of each row after a round, with their logits.
     pub(super) fn predictions(&self, round: usize) -> Result<Csr<'static, f32>> {
         let round = self.round(round);
-        let rows = round.tops.chunks_exact(self.depth.max(1)).map(|tops| tops.iter().map(|&(logit, label)| (label, logit)));
+        let rows = round.tops.chunks_exact(self.depth.max(1)).map(|tops| tops.iter().map(|key| (key.label(), key.score())));
         Csr::from_rows(self.labels as u64, rows)
     }
 }
 
 /// Puts those of a row's new logits that belong there among its best; ties go to the smaller label.
-fn keep_best(logits: &[f32], first: u32, tops: &mut [(f32, u32)]) {
+fn keep_best(logits: &[f32], first: u32, tops: &mut [Key]) {
     let Some(&(mut worst)) = tops.last() else { return };
-    for (lane, &logit) in logits.iter().enumerate() {
-        let label = first + lane as u32;
-        let better = |than: (f32, u32)| logit > than.0 || (logit == than.0 && label < than.1);
-        if logit < worst.0 || !better(worst) {
+    for (column, &logit) in logits.iter().enumerate() {
+        let key = Key::new(logit, first + column as u32);
+        if key >= worst {
             continue;
         }
-        let place = tops.partition_point(|&top| !better(top));
+        let place = tops.partition_point(|top| *top < key);
         tops[place..].rotate_right(1);
-        tops[place] = (logit, label);
+        tops[place] = key;
         worst = tops[tops.len() - 1];
     }
 }

@@ -1,6 +1,6 @@
 //! Joint learning: the classifier and the propensities of its labels, from observed labels alone.
 //!
-//! Adam on the mean of `-y ln(p s(z)) - (1 - y) ln(1 - p s(z))`, with `p = s(p')` and one parameter p' a label, learned along with
+//! Adam on the mean of `-y ln(p s(z)) - (1 - y) ln(1 - p s(z))`, with `p = s(p')` and one parameter p' per label, learned along with
 //! the weights and at the same rate. Gradients: in z, `-(1 - s)` when observed and else `p s (1 - s) / (1 - p s)`; in p',
 //! `-(1 - p)` when observed and else `p (1 - p) s / (1 - p s)`. Steps, decay and the start of the weights are those of
 //! [Adam](super::adam); p' does not decay. It starts at the propensities that are given, or at p = 1/2 (the paper draws p' uniformly from
@@ -67,19 +67,19 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, adam: &Ad
 /// Turns the logits of a batch into gradients of its mean loss; gives those of p'.
 fn gradients<const W: usize>(part: &Part<'_, W>, batch: &Batch, logits: &mut [Line<W>]) -> Line<W> {
     let observed: Vec<(usize, usize, f32)> =
-        part.positives(batch).map(|(place, lane)| (place, lane, logits[place][lane])).collect();
+        part.positives(batch).map(|(place, column)| (place, column, logits[place][column])).collect();
     let mut of_parameters = [0.0; W];
     joint_gradients(logits, &part.propensities, &mut of_parameters);
-    for (place, lane, logit) in observed {
+    for (place, column, logit) in observed {
         // The sweep took the pair for an unobserved one.
-        let (s, p) = (sigmoid(f64::from(logit)), part.exact_propensities()[lane]);
-        of_parameters[lane] -= (p * (1.0 - p) * s / (1.0 - p * s).max(1e-12) + (1.0 - p)) as f32;
-        logits[place][lane] = part.observed(lane, logit).gradient as f32;
+        let (s, p) = (sigmoid(f64::from(logit)), part.exact_propensities()[column]);
+        of_parameters[column] -= (p * (1.0 - p) * s / (1.0 - p * s).max(1e-12) + (1.0 - p)) as f32;
+        logits[place][column] = part.observed(column, logit).gradient as f32;
     }
     let share = part.share(batch);
     for line in logits {
-        (0..W).for_each(|lane| line[lane] *= share[lane]);
+        (0..W).for_each(|column| line[column] *= share[column]);
     }
-    (0..W).for_each(|lane| of_parameters[lane] *= share[lane]);
+    (0..W).for_each(|column| of_parameters[column] *= share[column]);
     of_parameters
 }

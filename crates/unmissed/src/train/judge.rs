@@ -4,7 +4,7 @@ use super::fit::Checkpoint;
 use crate::data::{Labels, Rate};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
-use crate::metrics::{self, Estimator, Shape};
+use crate::metrics::{self, Estimator};
 use crate::propensity::Propensities;
 use crate::request::Criterion;
 
@@ -38,12 +38,12 @@ impl Judge<'_> {
             .ks(&[*k])?
             .bootstrap(0, 0);
         if let Some(rate) = self.rate {
-            evaluation = evaluation.rate(shown(rate, self.truth.cols()))?;
+            evaluation = evaluation.rate(rate.clone())?;
         } else if let Some(propensities) = self.propensities {
             evaluation = evaluation.propensity(propensities.clone());
         }
         let result = evaluation.run()?;
-        let value = result.find(metric, *k, estimator).and_then(|row| row.value);
+        let value = result.find(metric, *k, estimator)?.value;
         value.map(Some).ok_or_else(|| Error::value(format!("{}@{k} has no value on the rows that were held out", metric)))
     }
 
@@ -52,19 +52,28 @@ impl Judge<'_> {
         let cost = match self.criterion {
             Criterion::Loss => loss,
             Criterion::Metric { metric: name, .. } => {
-                // A product counts rows without any hit: the fewer the better.
-                let few = metrics::find(name).is_ok_and(|metric| matches!(metric.shape(), Shape::Product));
-                metric.map(|value| if few { value } else { -value })
+                let low_is_good = metrics::find(name).is_ok_and(|metric| metric.lower_is_better());
+                metric.map(|value| if low_is_good { value } else { -value })
             }
         };
         cost.unwrap_or(f64::INFINITY)
     }
 }
 
-/// The rate as evaluations take it.
-fn shown(rate: &Rate, labels: usize) -> crate::evaluate::Rate {
-    match rate {
-        Rate::Shown { shown, of } => crate::evaluate::Rate::Shown { shown: *shown, of: *of },
-        rate => crate::evaluate::Rate::PerLabel((0..labels).map(|label| rate.of(label)).collect()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::METRICS;
+
+    #[test]
+    fn every_metric_says_itself_which_value_is_better() {
+        for metric in METRICS {
+            let criterion = Criterion::Metric { metric: metric.name().to_owned(), k: 1, estimator: None };
+            let truth = Labels::from_ids(1, [vec![0]]).unwrap();
+            let judge = Judge { criterion: &criterion, truth, propensities: None, rate: None };
+            let is_cheaper_when_low = judge.cost(None, Some(0.1)) < judge.cost(None, Some(0.9));
+            assert_eq!(is_cheaper_when_low, metric.lower_is_better(), "{}", metric.name());
+            assert_eq!(judge.cost(Some(1.0), None), f64::INFINITY, "no value is the worst");
+        }
     }
 }

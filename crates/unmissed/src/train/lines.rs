@@ -1,7 +1,7 @@
 //! A block of labels side by side: the loops in which training spends its time.
 //!
-//! A [`Line`] has one number for each label of a block. Products of a batch with the
-//! weights of a block are sums of lines; nothing here branches on a label.
+//! A [`Line`] has one number for each label of a block; the place of a label in its block is its *column*. Products of a batch with
+//! the weights of a block are sums of lines; nothing here branches on a label.
 
 use super::batches::Batch;
 use super::prefetch::prefetch;
@@ -15,8 +15,8 @@ pub(super) type Line<const W: usize> = [f32; W];
 /// Adds `factor` times a line to another.
 #[inline(always)]
 pub(super) fn add<const W: usize>(sum: &mut Line<W>, factor: f32, line: &Line<W>) {
-    for lane in 0..W {
-        sum[lane] += factor * line[lane];
+    for column in 0..W {
+        sum[column] += factor * line[column];
     }
 }
 
@@ -65,7 +65,7 @@ impl<const W: usize> Weights<W> for [Line<W>] {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn add_products<const W: usize>(batch: &Batch, weights: &(impl Weights<W> + ?Sized), logits: &mut [Line<W>]) {
     let features = batch.features();
-    for (index, (feature, places, values)) in batch.columns().enumerate() {
+    for (index, (feature, places, values)) in batch.by_feature().enumerate() {
         if let Some(&next) = features.get(index + AHEAD) {
             prefetch(weights.line(next));
         }
@@ -80,7 +80,7 @@ pub(super) fn add_products<const W: usize>(batch: &Batch, weights: &(impl Weight
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn add_gradients<const W: usize>(batch: &Batch, gradients: &[Line<W>], lines: &mut [Line<W>]) {
     let features = batch.features();
-    for (index, (feature, places, values)) in batch.columns().enumerate() {
+    for (index, (feature, places, values)) in batch.by_feature().enumerate() {
         if let Some(&next) = features.get(index + AHEAD) {
             prefetch(&lines[next as usize]);
         }

@@ -67,13 +67,13 @@ fn inverse_root(x: f32) -> f32 {
 #[inline(always)]
 fn update<const W: usize>(cell: &mut Cell<W>, gradient: &Line<W>, step: Step, keep: f32) {
     let [weights, first, second] = cell;
-    for lane in 0..W {
-        let g = gradient[lane];
-        let m = FIRST as f32 * first[lane] + (1.0 - FIRST) as f32 * g;
-        let v = SECOND as f32 * second[lane] + (1.0 - SECOND) as f32 * (g * g);
-        first[lane] = m;
-        second[lane] = v;
-        weights[lane] = keep * weights[lane] - step.rate * m * inverse_root(v * step.scale + EPSILON * EPSILON);
+    for column in 0..W {
+        let g = gradient[column];
+        let m = FIRST as f32 * first[column] + (1.0 - FIRST) as f32 * g;
+        let v = SECOND as f32 * second[column] + (1.0 - SECOND) as f32 * (g * g);
+        first[column] = m;
+        second[column] = v;
+        weights[column] = keep * weights[column] - step.rate * m * inverse_root(v * step.scale + EPSILON * EPSILON);
     }
 }
 
@@ -92,12 +92,12 @@ impl<const W: usize> State<W> {
         let mut state = State { lines: Lines::zeros(3 * features), bias: [part.bias, [0.0; W], [0.0; W]], seen: vec![0; features] };
         let reach = 1.0 / (features.max(1) as f64).sqrt();
         let mut keys = [0; W];
-        for lane in 0..part.width {
-            keys[lane] = row_key(problem.seed, Purpose::Weights, u64::from(part.first) + lane as u64);
+        for column in 0..part.width {
+            keys[column] = row_key(problem.seed, Purpose::Weights, u64::from(part.first) + column as u64);
         }
         for (feature, cell) in cells(&mut state.lines).iter_mut().enumerate() {
-            for lane in 0..part.width {
-                cell[0][lane] = ((2.0 * uniform_at(keys[lane], feature as u32) - 1.0) * reach) as f32;
+            for column in 0..part.width {
+                cell[0][column] = ((2.0 * uniform_at(keys[column], feature as u32) - 1.0) * reach) as f32;
             }
         }
         state
@@ -122,7 +122,7 @@ impl<const W: usize> State<W> {
     pub(super) fn step(&mut self, batch: &Batch, gradients: &[Line<W>], step: Step) {
         let mut sum = [0.0; W];
         for line in gradients {
-            (0..W).for_each(|lane| sum[lane] += line[lane]);
+            (0..W).for_each(|column| sum[column] += line[column]);
         }
         step_weights(batch, gradients, cells(&mut self.lines), &mut self.seen, step);
         step.update(&mut self.bias, &sum);
@@ -153,7 +153,7 @@ fn cells<const W: usize>(lines: &mut Lines<W>) -> &mut [Cell<W>] {
 fn step_weights<const W: usize>(batch: &Batch, gradients: &[Line<W>], cells: &mut [Cell<W>], seen: &mut [u32], step: Step) {
     let usual = step.keeps(1);
     let features = batch.features();
-    for (index, (feature, places, values)) in batch.columns().enumerate() {
+    for (index, (feature, places, values)) in batch.by_feature().enumerate() {
         if let Some(&next) = features.get(index + AHEAD) {
             prefetch(&cells[next as usize]);
         }

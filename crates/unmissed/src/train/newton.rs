@@ -35,13 +35,13 @@ impl<const W: usize> Vector<W> {
 
     fn dot(&self, other: &Vector<W>) -> [f64; W] {
         let mut sums = dot(self.lines.get(), other.lines.get());
-        for lane in 0..W {
-            sums[lane] += f64::from(self.bias[lane]) * f64::from(other.bias[lane]);
+        for column in 0..W {
+            sums[column] += f64::from(self.bias[column]) * f64::from(other.bias[column]);
         }
         sums
     }
 
-    /// `self <- keep self + factor other`, by lane.
+    /// `self <- keep self + factor other`, by column.
     fn combine(&mut self, keep: Line<W>, factor: Line<W>, other: &Vector<W>) {
         scaled_sum(self.lines.get_mut(), &keep, &factor, other.lines.get());
         scaled_sum(std::slice::from_mut(&mut self.bias), &keep, &factor, std::slice::from_ref(&other.bias));
@@ -57,14 +57,14 @@ struct Terms<const W: usize> {
     values: [f64; W],
 }
 
-struct Solver<'a, const W: usize> {
+struct Objective<'a, const W: usize> {
     problem: &'a Problem<'a>,
     part: Part<'a, W>,
     decay: f64,
 }
 
-impl<const W: usize> Solver<'_, W> {
-    /// What a row counts for, by lane.
+impl<const W: usize> Objective<'_, W> {
+    /// What a row counts for, by column.
     fn shares(&self) -> Line<W> {
         self.part.weights.map(|weight| weight / self.problem.batches.rows().max(1) as f32)
     }
@@ -79,21 +79,21 @@ impl<const W: usize> Solver<'_, W> {
         self.problem.loss.terms(logits.as_flattened(), p, gradients.as_flattened_mut(), curvatures.as_flattened_mut(), values);
         let mut start = 0;
         for batch in self.problem.batches.iter() {
-            for (place, lane) in self.part.positives(batch) {
-                let logit = logits[start + place][lane];
-                let point = self.part.observed(lane, logit);
-                values[lane] += point.value - self.part.unobserved(lane, logit).value;
-                gradients[start + place][lane] = point.gradient as f32;
-                curvatures[start + place][lane] = point.curvature as f32;
+            for (place, column) in self.part.positives(batch) {
+                let logit = logits[start + place][column];
+                let point = self.part.observed(column, logit);
+                values[column] += point.value - self.part.unobserved(column, logit).value;
+                gradients[start + place][column] = point.gradient as f32;
+                curvatures[start + place][column] = point.curvature as f32;
             }
             start += batch.rows();
         }
         for lines in [gradients, curvatures] {
             for line in lines {
-                (0..W).for_each(|lane| line[lane] *= shares[lane]);
+                (0..W).for_each(|column| line[column] *= shares[column]);
             }
         }
-        (0..W).for_each(|lane| values[lane] *= f64::from(shares[lane]));
+        (0..W).for_each(|column| values[column] *= f64::from(shares[column]));
     }
 
     /// The products of all rows with the vector.
@@ -116,13 +116,13 @@ impl<const W: usize> Solver<'_, W> {
         for batch in self.problem.batches.iter() {
             let factors = &factors.get()[start..start + batch.rows()];
             add_gradients(batch, factors, out.lines.get_mut());
-            factors.iter().for_each(|line| (0..W).for_each(|lane| bias[lane] += f64::from(line[lane])));
+            factors.iter().for_each(|line| (0..W).for_each(|column| bias[column] += f64::from(line[column])));
             start += batch.rows();
         }
         out.bias = bias.map(|sum| sum as f32);
     }
 
-    /// `H s = -g` for the lanes that are open; the others stay where they are.
+    /// `H s = -g` for the columns that are open; the others stay where they are.
     fn direction(&self, terms: &Terms<W>, gradient: &Vector<W>, open: [bool; W], work: &mut Work<W>) {
         let features = self.problem.batches.features();
         let Work { step, residual, search, curved, logits } = work;
@@ -132,22 +132,24 @@ impl<const W: usize> Solver<'_, W> {
         let start = residual.dot(residual);
         let mut norm = start;
         for _ in 0..INNER_STEPS {
-            let running: [bool; W] = std::array::from_fn(|lane| norm[lane] > FORCING * FORCING * start[lane]);
+            let running: [bool; W] = std::array::from_fn(|column| norm[column] > FORCING * FORCING * start[column]);
             if !running.contains(&true) {
                 break;
             }
             self.products(search, logits);
             for (line, curvatures) in logits.get_mut().iter_mut().zip(terms.curvatures.get()) {
-                (0..W).for_each(|lane| line[lane] *= curvatures[lane]);
+                (0..W).for_each(|column| line[column] *= curvatures[column]);
             }
             self.gather(logits, search, curved);
             let bend = search.dot(curved);
             let length: Line<W> =
-                std::array::from_fn(|lane| if running[lane] && bend[lane] > 0.0 { (norm[lane] / bend[lane]) as f32 } else { 0.0 });
+                std::array::from_fn(
+                    |column| if running[column] && bend[column] > 0.0 { (norm[column] / bend[column]) as f32 } else { 0.0 },
+                );
             step.combine([1.0; W], length, search);
             residual.combine([1.0; W], length.map(|length| -length), curved);
             let next = residual.dot(residual);
-            let turn = std::array::from_fn(|lane| if norm[lane] > 0.0 { (next[lane] / norm[lane]) as f32 } else { 0.0 });
+            let turn = std::array::from_fn(|column| if norm[column] > 0.0 { (next[column] / norm[column]) as f32 } else { 0.0 });
             norm = next;
             search.combine(turn, [1.0; W], residual);
         }
@@ -166,9 +168,9 @@ struct Work<const W: usize> {
 /// Trains the labels from `first` on.
 pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decay: f64) -> Result<Finished> {
     let (features, rows) = (problem.batches.features(), problem.batches.rows());
-    let solver = Solver { problem, part: problem.part::<W>(first), decay };
+    let objective = Objective { problem, part: problem.part::<W>(first), decay };
     let mut weights = Vector::<W>::zeros(features);
-    weights.bias = solver.part.bias;
+    weights.bias = objective.part.bias;
     let mut gradient = Vector::zeros(features);
     let mut terms =
         Terms { logits: Lines::zeros(rows), gradients: Lines::zeros(rows), curvatures: Lines::zeros(rows), values: [0.0; W] };
@@ -179,41 +181,41 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
         curved: Vector::zeros(features),
         logits: Lines::zeros(rows),
     };
-    solver.products(&weights, &mut terms.logits);
-    solver.refresh(&mut terms);
-    let mut open: [bool; W] = std::array::from_fn(|lane| lane < solver.part.width);
+    objective.products(&weights, &mut terms.logits);
+    objective.refresh(&mut terms);
+    let mut open: [bool; W] = std::array::from_fn(|column| column < objective.part.width);
     let mut start = [0.0; W];
     for round in 0..=newton.max_steps {
-        solver.gather(&terms.gradients, &weights, &mut gradient);
+        objective.gather(&terms.gradients, &weights, &mut gradient);
         let norms = gradient.dot(&gradient);
         if round == 0 {
             start = norms;
         }
         let small = newton.tolerance * newton.tolerance;
-        (0..W).for_each(|lane| open[lane] &= norms[lane] > small * start[lane]);
+        (0..W).for_each(|column| open[column] &= norms[column] > small * start[column]);
         if !open.contains(&true) || round == newton.max_steps {
             break;
         }
-        solver.direction(&terms, &gradient, open, &mut work);
-        let lengths = search_line(&solver, &mut terms, &weights, &gradient, &mut work);
-        (0..W).for_each(|lane| open[lane] &= lengths[lane] > 0.0);
+        objective.direction(&terms, &gradient, open, &mut work);
+        let lengths = search_line(&objective, &mut terms, &weights, &gradient, &mut work);
+        (0..W).for_each(|column| open[column] &= lengths[column] > 0.0);
         weights.combine([1.0; W], lengths, &work.step);
         problem.progress.advance(0)?;
     }
     if let Some(held_out) = problem.held_out {
-        held_out.record(0, &solver.part, weights.lines.get(), &weights.bias)?;
+        held_out.record(0, &objective.part, weights.lines.get(), &weights.bias)?;
     }
-    problem.progress.advance(solver.part.width as u64)?;
-    let width = solver.part.width;
+    problem.progress.advance(objective.part.width as u64)?;
+    let width = objective.part.width;
     let lines = weights.lines.get().iter().flat_map(|line| &line[..width]).copied().collect();
     let block = Block { first, bias: weights.bias[..width].to_vec(), weights: lines };
     Ok(Finished { block, propensities: None, unconverged: open.iter().filter(|open| **open).count() })
 }
 
-/// How far to go along the step, by lane: 1, or a half of it and so on until the objective falls by enough. Leaves `terms` at
+/// How far to go along the step, by column: 1, or a half of it and so on until the objective falls by enough. Leaves `terms` at
 /// the new place. 0 where no length helps, which is where rounding ends the descent.
 fn search_line<const W: usize>(
-    solver: &Solver<'_, W>,
+    objective: &Objective<'_, W>,
     terms: &mut Terms<W>,
     weights: &Vector<W>,
     gradient: &Vector<W>,
@@ -222,7 +224,7 @@ fn search_line<const W: usize>(
     const ENOUGH: f64 = 1e-4;
     const ROUNDING: f64 = 1e-7;
     const HALVINGS: usize = 12;
-    solver.products(&work.step, &mut work.logits);
+    objective.products(&work.step, &mut work.logits);
     let slope = gradient.dot(&work.step);
     let only_lines = |a: &Vector<W>, b: &Vector<W>| dot(a.lines.get(), b.lines.get());
     let (across, squared) = (only_lines(weights, &work.step), only_lines(&work.step, &work.step));
@@ -231,17 +233,17 @@ fn search_line<const W: usize>(
     let mut taken = [0.0f32; W];
     for halving in 0..=HALVINGS {
         for (line, step) in terms.logits.get_mut().iter_mut().zip(work.logits.get()) {
-            (0..W).for_each(|lane| line[lane] += (lengths[lane] - taken[lane]) * step[lane]);
+            (0..W).for_each(|column| line[column] += (lengths[column] - taken[column]) * step[column]);
         }
         taken = lengths;
-        solver.refresh(terms);
+        objective.refresh(terms);
         let mut settled = true;
-        for lane in 0..W {
-            let length = f64::from(lengths[lane]);
-            let decay = solver.decay * (length * across[lane] + 0.5 * length * length * squared[lane]);
-            let change = terms.values[lane] - before[lane] + decay;
-            if length > 0.0 && change > ENOUGH * length * slope[lane] + ROUNDING * before[lane].abs() {
-                lengths[lane] = if halving + 1 < HALVINGS { lengths[lane] / 2.0 } else { 0.0 };
+        for column in 0..W {
+            let length = f64::from(lengths[column]);
+            let decay = objective.decay * (length * across[column] + 0.5 * length * length * squared[column]);
+            let change = terms.values[column] - before[column] + decay;
+            if length > 0.0 && change > ENOUGH * length * slope[column] + ROUNDING * before[column].abs() {
+                lengths[column] = if halving + 1 < HALVINGS { lengths[column] / 2.0 } else { 0.0 };
                 settled = false;
             }
         }

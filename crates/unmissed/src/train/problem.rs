@@ -15,7 +15,7 @@ pub(super) struct Problem<'a> {
     pub(super) rows: &'a Rows,
     /// Rows that are scored after each round of training, not trained on.
     pub(super) held_out: Option<&'a HeldOut>,
-    /// What is made small.
+    /// What is minimised.
     pub(super) loss: &'static dyn Loss,
     /// Propensities, clipped as asked.
     pub(super) propensities: &'a [f64],
@@ -25,7 +25,7 @@ pub(super) struct Problem<'a> {
     pub(super) bias: &'a [f32],
     /// The seed of whatever is random.
     pub(super) seed: u64,
-    /// Who watches.
+    /// Where progress is shown.
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -33,9 +33,9 @@ pub(super) struct Problem<'a> {
 pub(super) struct Part<'a, const W: usize> {
     /// The first label.
     pub(super) first: u32,
-    /// Number of labels; lanes beyond are trained on nothing and dropped.
+    /// Number of labels; columns beyond are trained on nothing and dropped.
     pub(super) width: usize,
-    /// Propensities of the lanes, as the sweeps want them.
+    /// Propensities of the columns, as the sweeps want them.
     pub(super) propensities: Line<W>,
     /// Factors of the loss.
     pub(super) weights: Line<W>,
@@ -63,11 +63,11 @@ impl<'a> Problem<'a> {
             exact: [1.0; W],
             loss: self.loss,
         };
-        for (lane, label) in labels.enumerate() {
-            part.exact[lane] = self.propensities[label];
-            part.propensities[lane] = self.propensities[label] as f32;
-            part.weights[lane] = self.weights.map_or(1.0, |weights| weights[label] as f32);
-            part.bias[lane] = self.bias[label];
+        for (column, label) in labels.enumerate() {
+            part.exact[column] = self.propensities[label];
+            part.propensities[column] = self.propensities[label] as f32;
+            part.weights[column] = self.weights.map_or(1.0, |weights| weights[label] as f32);
+            part.bias[column] = self.bias[label];
         }
         part
     }
@@ -80,7 +80,7 @@ impl<const W: usize> Part<'_, W> {
         self.propensities = propensities.map(|p| p as f32);
     }
 
-    /// The propensities of the lanes.
+    /// The propensities of the columns.
     pub(super) fn exact_propensities(&self) -> [f64; W] {
         self.exact
     }
@@ -90,15 +90,15 @@ impl<const W: usize> Part<'_, W> {
         self.weights.map(|weight| weight / batch.rows() as f32)
     }
 
-    /// The observed pairs of a batch: (place of the row, lane).
+    /// The observed pairs of a batch: (place of the row, column).
     pub(super) fn positives(&self, batch: &Batch) -> impl Iterator<Item = (usize, usize)> {
         let first = self.first;
         batch.positives(first, self.width).iter().map(move |&(label, place)| (place as usize, (label - first) as usize))
     }
 
     /// The loss of an observed pair.
-    pub(super) fn observed(&self, lane: usize, logit: f32) -> Point {
-        self.loss.at(f64::from(logit), true, self.exact[lane])
+    pub(super) fn observed(&self, column: usize, logit: f32) -> Point {
+        self.loss.at(f64::from(logit), true, self.exact[column])
     }
 
     /// What an observed and an unobserved pair cost, when the loss is a squared hinge.
@@ -107,7 +107,7 @@ impl<const W: usize> Part<'_, W> {
     }
 
     /// The loss of an unobserved pair.
-    pub(super) fn unobserved(&self, lane: usize, logit: f32) -> Point {
-        self.loss.at(f64::from(logit), false, self.exact[lane])
+    pub(super) fn unobserved(&self, column: usize, logit: f32) -> Point {
+        self.loss.at(f64::from(logit), false, self.exact[column])
     }
 }

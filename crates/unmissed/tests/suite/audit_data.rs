@@ -1,11 +1,12 @@
 //! Audits of real data: two releases of an ontology, and a survey with a random part.
 
-use crate::common::shared;
+use crate::common::data;
 use std::path::Path;
 use unmissed::audit::{Audit, CandidateKind};
 use unmissed::data::formats::{ReadOptions, read};
 use unmissed::data::{Csr, Dataset, Features, LabelStats, Rate};
 use unmissed::report::page;
+use unmissed::request::AuditRequest;
 
 fn dataset(path: &Path, format: Option<&str>, positive: Option<f32>) -> Dataset<'static> {
     let options = ReadOptions { format: format.map(|name| name.parse().unwrap()), positive, ..ReadOptions::default() };
@@ -58,18 +59,18 @@ fn popular(train: &Dataset<'_>, rows: usize) -> Csr<'static, f32> {
 /// Propensities of the literature are off by more than forty points on labels that were really missing, and the audit says so.
 #[test]
 fn two_releases_of_an_ontology_contradict_jpv() {
-    let Some(folder) = shared("data/hpo-timelapse") else { return };
+    let Some(folder) = data("hpo-timelapse") else { return };
     let file = |name: &str| dataset(&folder.join(name), None, None);
     let (train, test, later, truth) =
         (file("train_early.txt"), file("test_early.txt"), file("train_late.txt"), file("test_late.txt"));
     let (by_features, popular) = (by_features(&train, &test), popular(&train, test.rows()));
     let result = Audit::new(&test, &[("by features", &by_features), ("popular", &popular)])
         .unwrap()
-        .name("hpo-timelapse")
+        .request(AuditRequest { name: "hpo-timelapse".into(), bootstrap: 0, ..AuditRequest::default() })
         .train(&train)
         .later(&later)
         .truth(&truth)
-        .bootstrap(0)
+        .unwrap()
         .run()
         .unwrap();
     let finding = result.findings.iter().find(|f| f.code == "U008" && f.message.starts_with("jpv:a=0.55,b=1.5")).unwrap();
@@ -91,7 +92,7 @@ fn two_releases_of_an_ontology_contradict_jpv() {
 /// With 290 users intervals are wide, and the page says how many more it takes.
 #[test]
 fn a_small_survey_needs_more_rows() {
-    let Some(folder) = shared("data/coat") else { return };
+    let Some(folder) = data("coat") else { return };
     let file = |name: &str| dataset(&folder.join(name), Some("matrix"), Some(4.0));
     let (chosen, controlled) = (file("train.ascii"), file("test.ascii"));
     // Users stand in the file in an order of their own, so every third is for testing.
@@ -104,9 +105,9 @@ fn a_small_survey_needs_more_rows() {
     let rates: Rate = "16/300".parse().unwrap();
     let result = Audit::new(&test, &[("popular", &popular)])
         .unwrap()
-        .name("coat")
+        .request(AuditRequest { name: "coat".into(), rate: Some(rates), ..AuditRequest::default() })
         .train(&train)
-        .controlled(&controlled, rates)
+        .controlled(&controlled)
         .run()
         .unwrap();
     let shrunken = result.propensities.iter().find(|p| p.kind == CandidateKind::Estimated).unwrap();

@@ -6,6 +6,7 @@ use unmissed::data::{Csr, Dataset, Labels, Rate, mask};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
 use unmissed::report::page;
+use unmissed::request::AuditRequest;
 
 const LABELS: usize = 30;
 
@@ -18,6 +19,11 @@ struct World {
     good: Csr<'static, f32>,
     poor: Csr<'static, f32>,
     p: Vec<f64>,
+}
+
+/// Without bootstrap.
+fn quick() -> AuditRequest {
+    AuditRequest { bootstrap: 0, ..AuditRequest::default() }
 }
 
 fn world() -> World {
@@ -46,7 +52,8 @@ fn value(result: &AuditResult, lane: &str, model: &str, k: usize) -> f64 {
 #[test]
 fn tallies_give_the_scores_of_the_evaluation_under_any_curve() {
     let w = world();
-    let result = Audit::new(&w.test, &[("good", &w.good), ("poor", &w.poor)]).unwrap().train(&w.train).bootstrap(0).run().unwrap();
+    let result =
+        Audit::new(&w.test, &[("good", &w.good), ("poor", &w.poor)]).unwrap().request(quick()).train(&w.train).run().unwrap();
     let (hits, sample) = (result.tallies.as_ref().unwrap(), result.sample.unwrap());
     let jpv = |count: u64| 1.0 + (sample.rows.ln() - 1.0) * (2.5 / (count as f64 + 1.5)).powf(0.55);
     let power = |count: u64| sample.largest / count as f64;
@@ -72,13 +79,13 @@ fn tallies_give_the_scores_of_the_evaluation_under_any_curve() {
 fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
     let w = world();
     let right = Propensities::new("right", w.p.clone()).unwrap();
-    let rates = Rate::Common(0.4);
+    let rated = AuditRequest { rate: Some(Rate::Common(0.4)), ..quick() };
     let controlled =
         Dataset::new(None, mask(&Rows::random(1500, LABELS, 0.8, 0.5, 11).labels(), &[0.4; LABELS], 2).unwrap()).unwrap();
-    let base = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&w.train).truth(&w.truth).known(right).bootstrap(0);
+    let base = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&w.train).truth(&w.truth).unwrap().propensity(right);
     for (result, estimate) in [
-        (base.clone().later(&w.train_clean).run().unwrap(), "timelapse-shrunken"),
-        (base.clone().controlled(&controlled, rates).run().unwrap(), "shrunken"),
+        (base.clone().request(quick()).later(&w.train_clean).run().unwrap(), "timelapse-shrunken"),
+        (base.clone().request(rated.clone()).controlled(&controlled).run().unwrap(), "shrunken"),
     ] {
         let contradicted: Vec<&str> =
             result.findings.iter().filter(|f| f.code == "U008").map(|f| f.message.split(' ').next().unwrap()).collect();
@@ -92,16 +99,19 @@ fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
         }
         assert!(value(&result, "power", "good", 1) - truth > 0.2);
     }
-    assert!(base.later(&w.train_clean).controlled(&controlled, Rate::Common(0.4)).run().is_err());
+    assert!(base.clone().request(rated).later(&w.train_clean).controlled(&controlled).run().is_err());
+    let error = base.request(quick()).controlled(&controlled).run().unwrap_err();
+    assert!(error.to_string().contains("without the rate"), "{error}");
 }
 
 #[test]
 fn threads_do_not_matter() {
     let w = world();
+    let request = AuditRequest { bootstrap: 20, seed: 3, ..AuditRequest::default() };
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let audit = Audit::new(&w.test, &[("good", &w.good), ("poor", &w.poor)]).unwrap().train(&w.train).later(&w.train_clean);
-        pool.install(|| page::render(&audit.truth(&w.truth).bootstrap(20).seed(3).run().unwrap()).unwrap())
+        pool.install(|| page::render(&audit.truth(&w.truth).unwrap().request(request.clone()).run().unwrap()).unwrap())
     };
     assert_eq!(on(1), on(4));
 }
@@ -113,23 +123,23 @@ fn what_is_missing_makes_a_shorter_page() {
         let sections = ["verdict", "data", "propensities", "scores", "explorer", "tail", "assumptions", "repeat"];
         sections.into_iter().filter(|id| page.contains(&format!("<section id=\"{id}\""))).collect::<Vec<_>>()
     };
-    let bare = Audit::new(&w.test, &[("good", &w.good)]).unwrap().bootstrap(0);
+    let bare = Audit::new(&w.test, &[("good", &w.good)]).unwrap().request(quick());
     let page = page::render(&bare.run().unwrap()).unwrap();
     assert_eq!(ids(&page), ["verdict", "data", "scores", "assumptions", "repeat"]);
     assert!(page.contains("cannot be told from these files"));
     let trained = page::render(&bare.clone().train(&w.train).run().unwrap()).unwrap();
     assert_eq!(ids(&trained).len(), 8);
     assert!(trained.len() > page.len() && !trained.contains("figure-order"), "one model has no order");
-    let none = bare.clone().train(&w.train).propensities(Vec::new()).run().unwrap();
+    let none = bare.clone().train(&w.train).request(AuditRequest { propensities: Some(Vec::new()), ..quick() }).run().unwrap();
     assert!(!page::render(&none).unwrap().contains("<section id=\"propensities\""));
     // A controlled test set has its own rate; propensity models do not apply.
-    let shown = unmissed::evaluate::Rate::Shown { shown: 6, of: LABELS as u32 };
-    let rated = bare.clone().train(&w.train).rate(shown.clone()).run().unwrap();
-    assert!(page::render(&rated).unwrap().contains("rate:6/30"));
+    let shown = Rate::Shown { shown: 20, of: LABELS as u32 };
+    let rated = bare.clone().train(&w.train).request(AuditRequest { rate: Some(shown), ..quick() }).run().unwrap();
+    assert!(page::render(&rated).unwrap().contains("rate:20/30"));
     assert!(bare.later(&w.train_clean).run().unwrap_err().to_string().contains("training labels"));
     // Nothing observed in training.
     let empty = Dataset::new(None, Labels::from_ids(LABELS as u64, vec![Vec::<u32>::new(); 10]).unwrap()).unwrap();
-    let result = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&empty).bootstrap(0).run();
+    let result = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&empty).request(quick()).run();
     assert!(result.is_ok() || result.unwrap_err().to_string().contains("label"));
 }
 
@@ -140,10 +150,9 @@ fn hostile_names_stay_names() {
     let tricky = "\"quoted\" & 'single' \u{202e}gnp.exe 漢字 </style>";
     let result = Audit::new(&w.test, &[(evil, &w.good), (tricky, &w.poor)])
         .unwrap()
-        .name("=cmd()<img src=x onerror=alert(2)>")
+        .request(AuditRequest { name: "=cmd()<img src=x onerror=alert(2)>".into(), ..quick() })
         .train(&w.train)
-        .from_files("unmissed audit --name '<b>'", Vec::new())
-        .bootstrap(0)
+        .source("unmissed audit --name '<b>'", Vec::new())
         .run()
         .unwrap();
     let page = page::render(&result).unwrap();
@@ -157,6 +166,47 @@ fn hostile_names_stay_names() {
         let svg = figure.svg().unwrap();
         assert!(!svg.contains("<script>"), "{}", figure.id);
     }
+}
+
+/// How bad a verdict is follows from the scores, whatever models are called.
+#[test]
+fn names_do_not_change_the_severity() {
+    let w = world();
+    let long = "n".repeat(5000);
+    let severity = |names: [&str; 2]| {
+        let audit = Audit::new(&w.test, &[(names[0], &w.good), (names[1], &w.poor)]).unwrap();
+        let request = AuditRequest { propensities: Some(Vec::new()), ..quick() };
+        let verdict = audit.request(request).train(&w.train).truth(&w.truth).unwrap().run().unwrap().verdict;
+        assert!(verdict.headline.starts_with(names[0]), "{}", verdict.headline);
+        verdict.severity
+    };
+    let plain = severity(["good", "poor"]);
+    assert_eq!(plain, unmissed::evaluate::Severity::Info);
+    for names in [["a;b", "a: b"], ["<x>", "a;b"], ["; but", "(;)"], [&long, ";"]] {
+        assert_eq!(severity(names), plain, "{names:?}");
+    }
+}
+
+/// The request is part of the result, so that a run can be repeated from it.
+#[test]
+fn the_provenance_holds_the_request() {
+    let w = world();
+    let request = AuditRequest {
+        propensities: Some(vec!["power".parse().unwrap()]),
+        groups: Some("counts:100,10".parse().unwrap()),
+        weights: Some("inverse-complete".parse().unwrap()),
+        ..quick()
+    };
+    let audit = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&w.train);
+    let result = audit.clone().request(request.clone()).run().unwrap();
+    assert_eq!(result.provenance.request, request);
+    assert!(result.grouping.unwrap().contains("[100, 10]"));
+    let json = serde_json::to_value(&result.provenance).unwrap();
+    let again: AuditRequest = serde_json::from_value(json["request"].clone()).unwrap();
+    assert_eq!(audit.clone().request(again).run().unwrap().verdict, result.verdict);
+    // What no request can describe is at least named.
+    let given = audit.request(quick()).weights(vec![1.0; LABELS]).run().unwrap().provenance.request;
+    assert_eq!(given.weights, Some(unmissed::request::WeightsSpec::Given));
 }
 
 /// A small demonstration: with the right propensities the estimate is the truth, within its error; the verdict follows the scores.
@@ -208,7 +258,12 @@ fn a_million_labels_fit_on_a_page() {
         .unwrap()
     };
     let (a, b) = (scores(1), scores(2));
-    let result = Audit::new(&test, &[("a", &a), ("b", &b)]).unwrap().train(&train).bootstrap(20).run().unwrap();
+    let result = Audit::new(&test, &[("a", &a), ("b", &b)])
+        .unwrap()
+        .train(&train)
+        .request(AuditRequest { bootstrap: 20, ..AuditRequest::default() })
+        .run()
+        .unwrap();
     let page = page::render(&result).unwrap();
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
 }

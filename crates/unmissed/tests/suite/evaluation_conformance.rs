@@ -2,21 +2,32 @@
 
 use crate::common::evaluation::{Rows, by_subsets, label_value, row_value};
 use proptest::prelude::*;
-use unmissed::evaluate::{CHUNK, Evaluation, EvaluationResult, Groups, IntervalKind, Tally};
+use unmissed::data::{Labels, Rate};
+use unmissed::evaluate::{Evaluation, EvaluationResult, Groups, IntervalKind, Row, Tally};
 use unmissed::metrics::{Estimator, METRICS, Shape};
 use unmissed::propensity::Propensities;
+use unmissed::propensity::rows::{RowEvidence, RowFit};
 
-const ALL: [&str; 9] = [
-    "precision",
-    "ndcg",
-    "ndcg-min",
-    "recall",
-    "recall-known",
-    "weighted-precision",
-    "macro-f",
-    "abandonment",
-    "coverage:observed,unbiased",
-];
+/// Rows that are summed together.
+const CHUNK: usize = 4096;
+
+/// Every metric of the registry with those of its estimators that are among the given ones: a new metric is tested by being listed.
+fn specs(estimators: &[Estimator]) -> Vec<String> {
+    let spec = |metric: &&'static dyn unmissed::metrics::Metric| {
+        let has = |estimator: &&Estimator| metric.offer(**estimator).is_some();
+        let words: Vec<&str> = estimators.iter().filter(has).map(|estimator| estimator.name()).collect();
+        format!("{}:{}", metric.name(), words.join(","))
+    };
+    METRICS.iter().map(spec).collect()
+}
+
+/// Those that propensities per label allow.
+const PER_LABEL: [Estimator; 3] = [Estimator::Observed, Estimator::Unbiased, Estimator::Normalized];
+
+fn metrics<'a>(evaluation: Evaluation<'a>, estimators: &[Estimator]) -> Evaluation<'a> {
+    let specs = specs(estimators);
+    evaluation.metrics(&specs.iter().map(String::as_str).collect::<Vec<_>>()).unwrap()
+}
 
 /// How many relevant labels rows have: those observed and a few more.
 fn label_counts(rows: &Rows) -> Vec<u32> {
@@ -41,7 +52,7 @@ fn run(rows: &[&Rows], change: impl Fn(Evaluation<'_>) -> Evaluation<'_>) -> Eva
     let names: Vec<String> = (0..rows.len()).map(|i| format!("m{i}")).collect();
     let models: Vec<_> = names.iter().zip(&scores).map(|(name, scores)| (name.as_str(), scores)).collect();
     let labels = rows[0].labels;
-    let evaluation = Evaluation::new(&truth, &models).unwrap().metrics(&ALL).unwrap().ks(&[1, 2, 5]).unwrap();
+    let evaluation = metrics(Evaluation::new(&truth, &models).unwrap(), &PER_LABEL).ks(&[1, 2, 5]).unwrap();
     let evaluation = evaluation.weights("test", weights(labels)).unwrap().bootstrap(0, 1);
     let evaluation = evaluation.label_counts(label_counts(rows[0])).unwrap();
     let evaluation = evaluation.propensity(Propensities::new("p", propensities(labels)).unwrap());
@@ -49,14 +60,96 @@ fn run(rows: &[&Rows], change: impl Fn(Evaluation<'_>) -> Evaluation<'_>) -> Eva
 }
 
 #[test]
-fn every_metric_is_covered_here_and_has_a_file() {
-    let names: Vec<&str> = METRICS.iter().map(|metric| metric.name()).collect();
-    assert_eq!(ALL.map(|spec| spec.split(':').next().unwrap()).to_vec(), names);
-    for name in names {
-        let file = format!("{}/src/metrics/{}.rs", env!("CARGO_MANIFEST_DIR"), name.replace('-', "_"));
+fn every_metric_has_a_page() {
+    for metric in METRICS {
+        let file = format!("{}/src/metrics/{}.rs", env!("CARGO_MANIFEST_DIR"), metric.name().replace('-', "_"));
         let text = std::fs::read_to_string(&file).unwrap();
         for part in ["# Assumes", "# Reference", "//! ```", "assert", "Rows without labels|Conventions|0/0|Divided by"] {
             assert!(part.split('|').any(|part| text.contains(part)), "{file} lacks '{part}'");
+        }
+    }
+}
+
+/// Each metric has the estimators that it declares, under the assumption that it declares, and says why it has no others.
+#[test]
+fn metrics_have_the_estimators_that_they_declare() {
+    let rows = Rows::random(80, 8, 0.7, 0.5, 11);
+    let (truth, scores) = (rows.labels(), rows.scores());
+    let observed = rows.masked(&[0.6; 8], 1).labels();
+    let plain = || {
+        let evaluation = Evaluation::new(&observed, &[("m", &scores)]).unwrap().weights("w", weights(8)).unwrap();
+        evaluation.label_counts(label_counts(&rows)).unwrap().clip(1.5).unwrap().bootstrap(0, 0)
+    };
+    let fit =
+        RowFit::new(&observed, &truth, RowEvidence::Later).unwrap().scores("m", &scores).unwrap().replicates(2, 0).run().unwrap();
+    // Everything was shown.
+    let pairs = Labels::from_ids(8, (0..80).map(|_| (0..8).collect::<Vec<u32>>())).unwrap();
+    for metric in METRICS {
+        for estimator in Estimator::ALL {
+            let evaluation = match estimator {
+                Estimator::Ratio => plain().row_propensity("rows", fit.clone()),
+                Estimator::Hajek | Estimator::DoublyRobust => plain().rate(Rate::Common(0.5)).unwrap().shown(&pairs).unwrap(),
+                _ => plain().propensity(Propensities::new("p", propensities(8)).unwrap()),
+            };
+            let result = evaluation.metrics(&[&format!("{}:{estimator}", metric.name())]).unwrap().run();
+            let Some(offer) = metric.offer(estimator) else {
+                let error = result.unwrap_err().to_string();
+                assert!(error.contains(&format!("there is no {estimator} {}", metric.name())), "{error}");
+                assert!(error.contains(metric.why_not(estimator)), "{error}");
+                continue;
+            };
+            let result = result.unwrap();
+            assert_eq!(result.rows.len(), 3, "{} {estimator}: one row for each k", metric.name());
+            for row in &result.rows {
+                assert_eq!((row.metric.as_str(), row.estimator), (metric.name(), estimator));
+                assert!(row.assumption.starts_with(offer.assumption.sentence()), "{row:?}");
+                assert!(row.value.is_some_and(f64::is_finite), "{row:?}");
+            }
+        }
+    }
+}
+
+/// Where nothing is missing, estimates are what is observed.
+#[test]
+fn propensities_of_1_change_nothing() {
+    let rows = Rows::random(60, 9, 0.5, 0.5, 12);
+    let result = run(&[&rows], |e| e.propensity(Propensities::new("ones", vec![1.0; 9]).unwrap()));
+    let mut checked = 0;
+    for row in result.rows.iter().filter(|row| row.estimator == Estimator::Unbiased && row.propensity.as_deref() == Some("ones")) {
+        let is_it = |other: &&Row| other.metric == row.metric && other.k == row.k && other.estimator == Estimator::Observed;
+        let observed = result.rows.iter().find(is_it).unwrap();
+        assert!((row.value.unwrap() - observed.value.unwrap()).abs() < 1e-12, "{row:?} {observed:?}");
+        checked += 1;
+    }
+    assert_eq!(checked, 3 * METRICS.len(), "every metric has an unbiased estimate so far");
+}
+
+/// A ranking that puts relevant labels first, those that count most before others, is better than the given one, and that is better
+/// than one that puts them last. Which value is better is for the metric to say. Means over labels are not made of rows: of them
+/// only the first is compared with the last.
+#[test]
+fn better_rankings_have_better_values() {
+    let rows = Rows::random(80, 10, 0.5, 0.3, 13);
+    let ranked = |score: &dyn Fn(usize, u32) -> f32| {
+        let row = |row: usize| (0..10).map(|j| (j, score(row, j))).collect::<Vec<(u32, f32)>>();
+        Rows { scores: (0..80).map(row).collect(), ..rows.clone() }
+    };
+    let is_relevant = |row: usize, j: u32| if rows.truth[row].contains(&j) { 1.0 + j as f32 } else { 0.0 };
+    let all = [ranked(&|row, j| is_relevant(row, j)), rows.clone(), ranked(&|row, j| -is_relevant(row, j))];
+    let result = run(&all.iter().collect::<Vec<_>>(), |e| e);
+    for metric in METRICS {
+        for k in [1, 2, 5] {
+            let value = |model: &str| {
+                let is_it = |row: &&Row| {
+                    row.metric == metric.name() && row.k == k && row.estimator == Estimator::Observed && row.model == model
+                };
+                let value = result.rows.iter().find(is_it).unwrap().value.unwrap();
+                if metric.lower_is_better() { -value } else { value }
+            };
+            let (best, given, worst) = (value("m0"), value("m1"), value("m2"));
+            let is_by_label = matches!(metric.shape(), Shape::Label(_));
+            assert!(is_by_label || (best >= given && given >= worst), "{}@{k}: {best} {given} {worst}", metric.name());
+            assert!(best > worst, "{}@{k}: {best} {worst}", metric.name());
         }
     }
 }
@@ -75,7 +168,7 @@ proptest! {
         let rows = Rows::random(12, 9, rate, 0.4, seed);
         let q: Vec<f64> = propensities(9).iter().map(|p| 1.0 / p).collect();
         let w = weights(9);
-        let result = run(&[&rows], |e| e.groups(groups(9)).unwrap().clip(1.5).unwrap());
+        let result = run(&[&rows], |e| metrics(e.groups(groups(9)).unwrap().clip(1.5).unwrap(), &[PER_LABEL.as_slice(), &[Estimator::Clipped]].concat()));
         let mut checked = 0;
         for row in &result.rows {
             let is_member = |j: u32| match row.group.as_str() {
@@ -144,7 +237,9 @@ fn the_order_of_rows_does_not_matter() {
     turned.truth.reverse();
     turned.scores.reverse();
     let counts: Vec<u32> = label_counts(&rows).into_iter().rev().collect();
-    assert_close(&run(&[&rows], |e| e), &run(&[&turned], |e| e.label_counts(counts.clone()).unwrap()));
+    let both = [run(&[&rows], |e| e), run(&[&turned], |e| e.label_counts(counts.clone()).unwrap())];
+    let [rows, turned] = both.map(|result| serde_json::to_string(&result).unwrap());
+    assert_eq!(rows, turned, "not a bit");
 }
 
 #[test]
@@ -162,7 +257,7 @@ fn the_names_of_labels_do_not_matter() {
         scores: rows.scores.iter().map(|row| row.iter().map(|(j, s)| (rename(*j), *s)).collect()).collect(),
     };
     let (truth, scores) = (renamed.labels(), renamed.scores());
-    let evaluation = Evaluation::new(&truth, &[("m0", &scores)]).unwrap().metrics(&ALL).unwrap().ks(&[1, 2, 5]).unwrap();
+    let evaluation = metrics(Evaluation::new(&truth, &[("m0", &scores)]).unwrap(), &PER_LABEL).ks(&[1, 2, 5]).unwrap();
     let evaluation = evaluation.weights("test", place(weights(12))).unwrap().bootstrap(0, 1);
     let evaluation = evaluation.label_counts(label_counts(&rows)).unwrap();
     let result = evaluation.propensity(Propensities::new("p", place(propensities(12))).unwrap()).run().unwrap();
@@ -177,8 +272,8 @@ fn threads_shards_and_files_change_nothing() {
     let (truth, a, b) = (rows.labels(), rows.scores(), other.scores());
     let folder = tempfile::tempdir().unwrap();
     for kind in [IntervalKind::Population, IntervalKind::Mask] {
-        let evaluation =
-            Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().metrics(&ALL).unwrap().groups(groups(15)).unwrap();
+        let evaluation = Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().groups(groups(15)).unwrap();
+        let evaluation = metrics(evaluation, &[PER_LABEL.as_slice(), &[Estimator::Clipped]].concat());
         let variances = vec![0.01; 15];
         let p = Propensities::new("p", propensities(15)).unwrap().with_inverse_variances(variances).unwrap();
         let evaluation =
@@ -212,7 +307,7 @@ fn tallies_that_do_not_belong_together_are_refused() {
     let message = |result: unmissed::Result<Tally>| result.unwrap_err().to_string();
     assert!(message(Tally::merge([shard(&evaluation, 1), shard(&evaluation, 1)])).contains("same rows"));
     let deeper = evaluation.clone().ks(&[2]).unwrap();
-    assert!(message(Tally::merge([shard(&evaluation, 1), shard(&deeper, 2)])).contains("ks"));
+    assert!(message(Tally::merge([shard(&evaluation, 1), shard(&deeper, 2)])).contains("different k"));
     let with = |p: f64| evaluation.clone().propensity(Propensities::new("p", vec![p; 5]).unwrap());
     assert!(message(Tally::merge([shard(&with(0.5), 1), shard(&with(0.6), 2)])).contains("label 0"));
     assert!(message(Tally::merge([])).contains("at least one"));

@@ -1,4 +1,4 @@
-//! Values of an independent oracle and of other libraries, from the shared golden cases.
+//! Values of an independent oracle and of other libraries, from the golden cases.
 
 use std::path::Path;
 use unmissed::data::formats::{ReadOptions, read_dataset, read_scores};
@@ -17,7 +17,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let Some(golden) = crate::common::shared("golden") else { return Vec::new() };
+    let Some(golden) = crate::common::golden() else { return Vec::new() };
     ["case1", "case2"].map(|name| read(&golden.join(name))).into()
 }
 
@@ -49,7 +49,7 @@ fn the_oracle_agrees() {
         for entry in values {
             let estimator = Estimator::of_name(entry["estimator"].as_str().unwrap()).unwrap();
             let (metric, k) = (entry["metric"].as_str().unwrap(), entry["k"].as_u64().unwrap() as usize);
-            let row = result.find(metric, k, estimator).unwrap_or_else(|| panic!("no {metric}@{k} {estimator}"));
+            let row = result.find(metric, k, estimator).unwrap_or_else(|error| panic!("{error}"));
             let (found, wanted) = (row.value.unwrap(), entry["value"].as_f64().unwrap());
             assert!((found - wanted).abs() < 1e-9, "{metric}@{k} {estimator}: {found} instead of {wanted}");
         }

@@ -1,7 +1,7 @@
 //! The paper's claims about evaluation, on data whose truth is known.
 
+use crate::common::data;
 use crate::common::rng::{Purpose, row_key, uniform_at};
-use crate::common::shared;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::generators::{GENERATORS, GeneratorSettings};
 use unmissed::data::{Csr, Dataset, LabelStats, Labels, mask};
@@ -91,7 +91,7 @@ fn rank(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
 /// Two releases of an annotation: what the later one says is the truth that estimates from the earlier one should meet.
 #[test]
 fn real_missing_labels_contradict_the_default_curve() {
-    let Some(folder) = shared("data/hpo-timelapse") else { return };
+    let Some(folder) = data("hpo-timelapse") else { return };
     let read = |name: &str| read_dataset(folder.join(name), &ReadOptions::default()).unwrap();
     let (train, train_late) = (read("train_early.txt"), read("train_late.txt"));
     let (test, test_late) = (read("test_early.txt"), read("test_late.txt"));

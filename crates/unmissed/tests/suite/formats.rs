@@ -1,6 +1,6 @@
 //! What all readers and writers promise: exact round trips, located errors, no panics.
 
-use crate::common::{read_bytes, shared};
+use crate::common::{data, read_bytes};
 use proptest::prelude::*;
 use unmissed::data::formats::{self, Content, FORMATS, ReadOptions};
 use unmissed::data::{Dataset, Features};
@@ -279,11 +279,14 @@ fn sorted(content: Content) -> Content {
 }
 
 #[test]
-fn shared_data_survive_every_format_that_can_hold_them() {
-    let Some(folder) = shared("data") else { return };
-    for name in
-        ["bibtex/bibtex_train.txt", "delicious/delicious_test.txt", "go-human/gohuman_test.txt", "hpo-timelapse/train_early.txt"]
-    {
+fn real_data_survive_every_format_that_can_hold_them() {
+    for (set, name) in [
+        ("bibtex", "bibtex_train.txt"),
+        ("delicious", "delicious_test.txt"),
+        ("go-human", "gohuman_test.txt"),
+        ("hpo-timelapse", "train_early.txt"),
+    ] {
+        let Some(folder) = data(set) else { continue };
         let data = sorted(formats::read(folder.join(name), &ReadOptions::default()).unwrap());
         let mut exact = 0;
         for format in FORMATS {

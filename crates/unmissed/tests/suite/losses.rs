@@ -24,16 +24,19 @@ proptest! {
     }
 
     #[test]
-    fn sweeps_meet_the_definition(logits in prop::collection::vec(-30.0..30.0f32, 12), p in prop::collection::vec(0.02..=1.0f32, 4)) {
+    fn sweeps_meet_the_definition(logits in prop::collection::vec(-30.0..30.0f32, 60), p in prop::collection::vec(0.02..=1.0f32, 20)) {
         for loss in LOSSES {
             let mut in_place = logits.clone();
             loss.gradients(&mut in_place, &p);
-            let (mut gradients, mut curvatures, mut values) = (vec![0.0; 12], vec![0.0; 12], vec![0.0; 4]);
+            let (mut gradients, mut curvatures, mut values) = (vec![0.0; 60], vec![0.0; 60], vec![0.0; 20]);
             loss.terms(&logits, &p, &mut gradients, &mut curvatures, &mut values);
-            let mut sums = [0.0; 4];
+            let mut values_alone = vec![0.0; 20];
+            loss.values(&logits, &p, &mut values_alone);
+            prop_assert_eq!(&values_alone, &values, "{}", loss.name());
+            let mut sums = [0.0; 20];
             for (place, &z) in logits.iter().enumerate() {
-                let point = loss.at(f64::from(z), false, f64::from(p[place % 4]));
-                sums[place % 4] += point.value;
+                let point = loss.at(f64::from(z), false, f64::from(p[place % 20]));
+                sums[place % 20] += point.value;
                 let near = |got: f32, expected: f64| (f64::from(got) - expected).abs() <= 1e-6 + 1e-5 * expected.abs();
                 prop_assert!(near(in_place[place], point.gradient), "{}: gradient at {z}", loss.name());
                 prop_assert_eq!(in_place[place], gradients[place]);

@@ -13,7 +13,9 @@ mod evaluation_conformance;
 mod evaluation_conventions;
 mod evaluation_golden;
 mod evaluation_paper;
+mod evaluation_parts;
 mod evaluation_statistics;
+mod evaluation_tally_files;
 mod experiments;
 mod formats;
 mod hostile_archives;
@@ -31,7 +33,19 @@ mod round_trips;
 mod row_propensities;
 mod row_propensities_coat;
 mod row_propensities_hpo;
-mod stats_shared;
+mod stats_real_data;
+mod survey_coat;
 mod training;
 mod training_study;
 mod tuning;
+
+/// A file that is not declared above would not be compiled, and nobody would miss its tests.
+#[test]
+fn every_file_is_part_of_the_suite() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
+    for entry in std::fs::read_dir(here).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(name == "main" || include_str!("main.rs").contains(&format!("\nmod {name};")), "{}", path.display());
+    }
+}

@@ -17,7 +17,7 @@ fn model() -> Model {
         let weight = |at: usize| if at.is_multiple_of(every) { (at as f32 - 40.0) / 8.0 } else { 0.0 };
         Block {
             first,
-            bias: (0..width).map(|lane| lane as f32 / 4.0 - 1.0).collect(),
+            bias: (0..width).map(|label| label as f32 / 4.0 - 1.0).collect(),
             weights: (0..features * width).map(weight).collect(),
         }
     };

@@ -65,9 +65,15 @@ fn naive(model: &Model, data: &Csr<'_, f32>, options: &PredictOptions<'_>) -> Ve
             let mut ranked: Vec<(f64, f32, u32)> = (0..model.labels() as u32)
                 .filter_map(|label| {
                     let z = logit(model, row, label);
+<<<<<<< HEAD
                     let probability = sigmoid(f64::from(z)) * options.propensity.map_or(1.0, |p| 1.0 / p.get(label));
                     let score = probability * options.weights.map_or(1.0, |w| w[label as usize]);
                     let adjusted = options.propensity.is_some() || options.weights.is_some();
+=======
+                    let probability = sigmoid(f64::from(z)) * options.propensities.map_or(1.0, |p| 1.0 / p.get(label));
+                    let score = (probability * options.weights.map_or(1.0, |w| w[label as usize])) as f32;
+                    let adjusted = options.propensities.is_some() || options.weights.is_some();
+>>>>>>> next
                     let kept = options.threshold.is_none_or(|least| probability >= least);
                     // Adding zero makes -0 and 0 the same value: they tie.
                     kept.then_some((if adjusted { score } else { f64::from(z) } + 0.0, z + 0.0, label))
@@ -123,10 +129,10 @@ proptest! {
         let options = match kind {
             0 => plain,
             1 => PredictOptions { logits: true, ..plain },
-            2 => PredictOptions { propensity: Some(&p), ..plain },
+            2 => PredictOptions { propensities: Some(&p), ..plain },
             3 => PredictOptions { weights: Some(&weights), ..plain },
             4 => PredictOptions { threshold: Some(0.75), k: 1000, ..plain },
-            _ => PredictOptions { threshold: Some(0.75), propensity: Some(&p), weights: Some(&weights), ..plain },
+            _ => PredictOptions { threshold: Some(0.75), propensities: Some(&p), weights: Some(&weights), ..plain },
         };
         let expected = naive(&model, &data, &options);
         let sparse = Features::Sparse(data.clone());
@@ -224,7 +230,7 @@ fn options_that_make_no_sense_are_refused() {
     for (options, part) in [
         (PredictOptions { k: 0, ..plain }, "expected at least 1, found 0"),
         (
-            PredictOptions { propensity: Some(&p), ..plain },
+            PredictOptions { propensities: Some(&p), ..plain },
             "the number of propensities is not that of the model's labels: expected 2, found 1",
         ),
         (PredictOptions { weights: Some(&[1.0]), ..plain }, "the number of weights"),

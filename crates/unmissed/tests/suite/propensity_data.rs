@@ -1,5 +1,6 @@
 //! Propensities of real data, where the data are at hand.
 
+use crate::common::data;
 use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::data::formats::{ReadOptions, read_dataset};
@@ -8,16 +9,6 @@ use unmissed::propensity::estimators::{Direct, direct::direct, hierarchy, shrunk
 use unmissed::propensity::fit::{CurveEvidence, FitOptions, compare};
 use unmissed::propensity::models::{family, parse};
 use unmissed::propensity::{Bound, Propensities, Ratio, ValueSource, checks, dag::Dag, impute::impute};
-
-/// The folder of a data set, or `None` with a line that says so.
-fn folder(name: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")).join(name);
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("skipped: no data in {}", path.display());
-    None
-}
 
 fn labels(path: PathBuf) -> Labels<'static> {
     read_dataset(path, &ReadOptions::default()).unwrap().into_parts().1
@@ -53,7 +44,7 @@ fn bands(p: &Propensities, early: &Labels<'_>, late: &Labels<'_>) -> Vec<f64> {
 
 #[test]
 fn hpo_bands_are_those_of_the_data_page() {
-    let Some(folder) = folder("hpo-timelapse") else { return };
+    let Some(folder) = data("hpo-timelapse") else { return };
     let [early, late, test_early, test_late] =
         ["train_early.txt", "train_late.txt", "test_early.txt", "test_late.txt"].map(|name| labels(folder.join(name)));
     let plain = |early: &Labels<'_>, late: &Labels<'_>| timelapse(early, late, &Ratio::new(family("power").unwrap())).unwrap();
@@ -75,7 +66,7 @@ fn hpo_bands_are_those_of_the_data_page() {
 
 #[test]
 fn hpo_curves_and_unseen_labels() {
-    let Some(folder) = folder("hpo-timelapse") else { return };
+    let Some(folder) = data("hpo-timelapse") else { return };
     let (early, late) = (labels(folder.join("train_early.txt")), labels(folder.join("train_late.txt")));
     let estimate = timelapse(&early, &late, &Ratio::new(family("power").unwrap())).unwrap();
     let stats = LabelStats::of(&early);
@@ -107,7 +98,7 @@ fn ratings(path: PathBuf) -> Labels<'static> {
 }
 
 fn coat() -> Option<(LabelStats, Direct)> {
-    let folder = folder("coat")?;
+    let folder = data("coat")?;
     let (train, test) = (ratings(folder.join("train.ascii")), ratings(folder.join("test.ascii")));
     assert_eq!((train.nnz(), test.nnz()), (1905, 860));
     let stats = LabelStats::of(&train);
@@ -140,7 +131,7 @@ const COAT: (usize, usize) = (31, 16);
 
 #[test]
 fn go_human_leaves_ancestors_out_by_convention() {
-    let Some(folder) = folder("go-human") else { return };
+    let Some(folder) = data("go-human") else { return };
     let train = labels(folder.join("gohuman_train.txt"));
     let start = Instant::now();
     let dag = Dag::read(folder.join("hierarchy.tsv"), train.cols()).unwrap();

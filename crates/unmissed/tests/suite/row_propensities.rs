@@ -3,8 +3,8 @@
 use crate::common::rng::{Purpose, stream, uniform};
 use crate::common::sigmoid::sigmoid;
 use unmissed::data::{Csr, Labels};
-use unmissed::evaluate::rows::robust::{of_controlled, of_later, omega_by_rank};
-use unmissed::evaluate::{Evaluation, IntervalKind};
+use unmissed::evaluate::robust::{later_term, omega, shown_term};
+use unmissed::evaluate::{Comparison, Evaluation, Groups, IntervalKind, Row};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::estimators::timelapse::timelapse;
 use unmissed::propensity::rows::{Covariate, Pair, Place, RowEvidence, RowFit};
@@ -105,9 +105,21 @@ fn the_right_model_is_unbiased_and_one_propensity_a_label_is_not() {
     assert!(f64::from(covered) >= 0.85 * f64::from(cases), "{covered} of {cases}");
 }
 
+/// The mean over rows of a sum over the top k, divided by k.
+fn mean_of_tops(scores: &Csr<'_, f32>, k: usize, of_pair: impl Fn(usize, u32, usize) -> f64) -> f64 {
+    let of_row = |row: usize| {
+        let (ids, values) = scores.row(row);
+        let mut ranked: Vec<(f32, u32)> = values.iter().copied().zip(ids.iter().copied()).collect();
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        ranked.iter().take(k).enumerate().map(|(rank, (_, label))| of_pair(row, *label, rank)).sum::<f64>() / k as f64
+    };
+    (0..scores.rows()).map(of_row).sum::<f64>() / scores.rows() as f64
+}
+
 #[test]
 fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
     let (mut wrong_omega, mut wrong_rho, mut both_wrong, mut shown_wrong) = (vec![], vec![], vec![], vec![]);
+    let mut by_rank = vec![];
     let k = 3;
     for repetition in 0..60 {
         let data = world(1000 + repetition, 600);
@@ -116,22 +128,30 @@ fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
         let rho: Vec<f64> = (0..600).map(|row| if data.observed.row_ids(row).len() > 2 { 0.7 } else { 0.3 }).collect();
         let draw = |row: usize| uniform(&mut stream(9, Purpose::Split, 600 * repetition + row as u64));
         let has_later: Vec<bool> = (0..600).map(|row| draw(row) < rho[row]).collect();
-        let robust = |rho: &[f64], omega: &dyn Fn(usize, u32, usize) -> f64| {
-            of_later(&data.scores, &data.observed, &data.truth, &has_later, rho, omega, k, 0.95).unwrap().value - truth
+        let robust = |rho: &[f64], omega: &dyn Fn(usize, u32) -> f64| {
+            let of_pair = |row: usize, label: u32, _rank: usize| {
+                let is_observed = data.observed.row_ids(row).contains(&label);
+                let status = has_later[row].then(|| data.truth.row_ids(row).contains(&label));
+                later_term(omega(row, label), is_observed, status, rho[row])
+            };
+            mean_of_tops(&data.scores, k, of_pair) - truth
         };
         // In this world what is missed depends on the score and the place: P(y = 1 | y~ = 0) by Bayes.
-        let right = |row: usize, label: u32, _rank: usize| {
+        let right = |row: usize, label: u32| {
             let (ids, values) = data.scores.row(row);
             let place = Place::find(ids, values, label, 1.0).unwrap();
             let steps = f64::from(u8::from(place.rank < 1)) + 0.7 * f64::from(u8::from(place.rank < 3));
             let p = sigmoid(0.2 + steps - 0.3 * place.difference + 0.1 * f64::from(label % 3));
-            unmissed::evaluate::rows::robust::omega(sigmoid(f64::from(values[label as usize])), p)
+            omega(sigmoid(f64::from(values[label as usize])), p)
         };
-        wrong_omega.push(robust(&rho, &|_, _, _| 0.9));
+        wrong_omega.push(robust(&rho, &|_, _| 0.9));
         wrong_rho.push(robust(&[0.25; 600], &right));
-        both_wrong.push(robust(&[0.25; 600], &|_, _, _| 0.9));
-        let by_rank = omega_by_rank(&data.scores, &data.observed, &data.truth, &has_later, k, 5, 0).unwrap();
-        assert!((0..k).all(|rank| (0.0..=1.0).contains(&by_rank(0, 0, rank))));
+        both_wrong.push(robust(&[0.25; 600], &|_, _| 0.9));
+        // The evaluation guesses by rank, from other rows.
+        let evaluation = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().metrics(&["precision"]).unwrap();
+        let evaluation = evaluation.ks(&[k]).unwrap().later(&data.truth, has_later.clone(), rho.clone()).unwrap();
+        let row = evaluation.run().unwrap().find("precision", k, Estimator::DoublyRobust).unwrap().clone();
+        by_rank.push(row.value.unwrap() - truth);
 
         let mut rng = stream(11, Purpose::Shown, repetition);
         let shown: Vec<Vec<u32>> = (0..600).map(|_| (0..LABELS).filter(|_| uniform(&mut rng) < 0.4).collect()).collect();
@@ -141,11 +161,15 @@ fn estimates_from_known_pairs_stand_when_one_part_is_wrong() {
         });
         let relevant = Labels::from_ids(u64::from(LABELS), relevant).unwrap();
         let shown = Labels::from_ids(u64::from(LABELS), shown.clone()).unwrap();
-        let value =
-            of_controlled(&data.scores, &shown, &relevant, 0.4, |_, _, rank| 0.9 - 0.2 * rank as f64, k, 0.95).unwrap().value;
-        shown_wrong.push(value - truth);
+        let of_pair = |row: usize, label: u32, rank: usize| {
+            let status = shown.row_ids(row).contains(&label).then(|| relevant.row_ids(row).contains(&label));
+            shown_term(0.9 - 0.2 * rank as f64, status, 0.4)
+        };
+        shown_wrong.push(mean_of_tops(&data.scores, k, of_pair) - truth);
     }
-    for (name, errors) in [("omega wrong", &wrong_omega), ("rho wrong", &wrong_rho), ("(A), any mu", &shown_wrong)] {
+    for (name, errors) in
+        [("omega wrong", &wrong_omega), ("rho wrong", &wrong_rho), ("(A), any mu", &shown_wrong), ("by rank", &by_rank)]
+    {
         let (mean, se) = mean(errors);
         println!("{name}: {mean} +- {se}");
         assert!(mean.abs() < 4.0 * se, "{name}: {mean} +- {se}");
@@ -210,6 +234,98 @@ fn what_cannot_be_known_is_refused() {
         assert!(error.contains("no estimate under propensities that depend on the row"), "{metric}: {error}");
     }
     let rho = [0.0; 200];
-    let robust = of_later(&data.scores, &data.observed, &data.truth, &[true; 200], &rho, |_, _, _| 0.5, 1, 0.95);
-    assert!(text(robust.unwrap_err()).contains("could never have later labels"));
+    let later = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().later(&data.truth, vec![true; 200], rho.to_vec());
+    assert!(text(later.err().unwrap()).contains("could never have later labels"));
+}
+
+/// Values by their definition, in groups, for two models whose fits are about their own predictions; and their paired differences.
+#[test]
+fn row_dependent_estimates_have_groups_and_comparisons() {
+    let (train, test) = (world(41, 900), world(42, 500));
+    // Another model: the same scores, half of them upside down.
+    let other = |world: &World| {
+        let turned = |label: u32, score: f32| if label % 2 == 0 { -score } else { score };
+        let row = |row: usize| {
+            let (ids, values) = world.scores.row(row);
+            ids.iter().zip(values).map(|(id, score)| (*id, turned(*id, *score))).collect::<Vec<_>>()
+        };
+        Csr::from_rows(u64::from(LABELS), (0..world.scores.rows()).map(row)).unwrap()
+    };
+    let (of_train, of_test) = (other(&train), other(&test));
+    let fit = |name: &str, scores| {
+        let fit = RowFit::new(&train.observed, &train.truth, RowEvidence::Later).unwrap().scores(name, scores).unwrap();
+        fit.covariates(&[Covariate::Rank, Covariate::LogCount]).replicates(20, 3).run().unwrap()
+    };
+    let fits = [fit("a", &train.scores), fit("b", &of_train)];
+    let of: Vec<Option<u16>> = (0..LABELS).map(|label| Some(u16::from(label >= 5))).collect();
+    let groups = Groups::new(vec!["first".into(), "last".into()], &of, "by hand").unwrap();
+    let evaluation = Evaluation::new(&test.observed, &[("a", &test.scores), ("b", &of_test)]).unwrap().groups(groups).unwrap();
+    let evaluation = evaluation.ks(&[1, 3]).unwrap();
+    let evaluation = fits.iter().fold(evaluation, |evaluation, fit| evaluation.row_propensity("rows", fit.clone()));
+    let result = evaluation.run().unwrap();
+    let value = |metric: &str, k: usize, estimator: Estimator, group: &str, model: &str| {
+        let is_it = |row: &&Row| {
+            (row.metric.as_str(), row.k, row.estimator, row.group.as_str(), row.model.as_str())
+                == (metric, k, estimator, group, model)
+        };
+        result.rows.iter().find(is_it).unwrap().value.unwrap()
+    };
+    for (model, fit, scores) in [("a", &fits[0], &test.scores), ("b", &fits[1], &of_test)] {
+        let unit = unmissed::propensity::rows::score_unit(scores);
+        for k in [1, 3] {
+            let (mut sum, mut product) = (0.0, 0.0);
+            for row in 0..500 {
+                let (ids, values) = scores.row(row);
+                let labels = test.observed.row_ids(row);
+                let mut missed = 1.0;
+                for label in labels {
+                    let place = Place::find(ids, values, *label, unit).filter(|place| place.rank < k);
+                    if let Some(place) = place {
+                        let mut p = Vec::new();
+                        fit.at(&Pair { label: *label, other_labels: labels.len() - 1, place: Some(place), given: &[] }, &mut p);
+                        sum += 1.0 / p[0] / k as f64;
+                        missed *= 1.0 - 1.0 / p[0];
+                    }
+                }
+                product += missed;
+            }
+            let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{model}@{k}: {found} {wanted}");
+            close(value("precision", k, Estimator::Unbiased, "all", model), sum / 500.0);
+            close(value("abandonment", k, Estimator::Unbiased, "all", model), product / 500.0);
+            let groups = ["first", "last"].map(|group| value("precision", k, Estimator::Unbiased, group, model));
+            close(groups[0] + groups[1], sum / 500.0);
+        }
+    }
+    for estimator in [Estimator::Unbiased, Estimator::Ratio] {
+        let is_it = |c: &&Comparison| c.metric == "precision" && c.k == 3 && c.estimator == estimator && c.group == "all";
+        let found = result.comparisons.iter().find(is_it).unwrap();
+        let of = |model: &str| {
+            result
+                .rows
+                .iter()
+                .find(|row| {
+                    row.metric == "precision"
+                        && row.k == 3
+                        && row.estimator == estimator
+                        && row.group == "all"
+                        && row.model == model
+                })
+                .unwrap()
+        };
+        let (a, b) = (of("a"), of("b"));
+        assert_eq!(found.propensity.as_deref(), Some("rows"));
+        assert!((found.difference.unwrap() - (a.value.unwrap() - b.value.unwrap())).abs() < 1e-15);
+        let apart = (a.se.unwrap().powi(2) + b.se.unwrap().powi(2)).sqrt();
+        assert!(found.se.unwrap() < 1.5 * apart && found.se.unwrap() > 0.2 * apart, "{estimator}: {found:?}, {apart}");
+    }
+    // A model that is compared with itself has no difference and no spread.
+    let same =
+        Evaluation::new(&test.observed, &[("a", &test.scores), ("b", &test.scores)]).unwrap().metrics(&["precision"]).unwrap();
+    let fits = [fit("a", &train.scores), fit("b", &train.scores)];
+    let same = fits.iter().fold(same, |evaluation, fit| evaluation.row_propensity("rows", fit.clone())).run().unwrap();
+    let of_rows: Vec<&Comparison> = same.comparisons.iter().filter(|c| c.propensity.is_some()).collect();
+    assert!(of_rows.len() >= 6 && of_rows.iter().all(|c| (c.difference, c.se) == (Some(0.0), Some(0.0))), "{of_rows:?}");
+    let twice = Evaluation::new(&test.observed, &[("a", &test.scores)]).unwrap();
+    let twice = twice.row_propensity("rows", fits[0].clone()).row_propensity("rows", fits[0].clone()).run();
+    assert!(twice.unwrap_err().to_string().contains("two row-dependent propensities"));
 }

@@ -1,7 +1,6 @@
 //! What 290 users allow to say about propensities that depend on the row: ratings that users chose to give, and a random sample of
 //! the same users, where the data are at hand.
 
-use std::path::PathBuf;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::{Csr, LabelStats, Labels, split_rows};
 use unmissed::evaluate::{Evaluation, Rate, Row};
@@ -26,11 +25,7 @@ fn out_of_fold(labels: &Labels<'_>) -> Csr<'static, f32> {
 
 #[test]
 fn what_290_users_allow() {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/coat"));
-    if !folder.is_dir() {
-        println!("skipped: no data in {}", folder.display());
-        return;
-    }
+    let Some(folder) = crate::common::data("coat") else { return };
     let read = |name: &str, positive: f32| {
         let options = ReadOptions { format: Some("matrix".parse().unwrap()), positive: Some(positive), ..ReadOptions::default() };
         read_dataset(folder.join(name), &options).unwrap()

@@ -75,7 +75,7 @@ fn one_vs_all(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
     scores.filter_map(all.cols() as u64, |_, place, _| Some(kept[place as usize])).unwrap()
 }
 
-/// What training gives is kept, so that an interrupted run goes on; remove the folder `tmp/hpo-predictions` of the target folder to
+/// What training gives is kept, so that an interrupted run can be resumed; remove the folder `tmp/hpo-predictions` of the target folder to
 /// train anew.
 fn kept(name: &str, make: impl FnOnce() -> Csr<'static, f32>) -> Csr<'static, f32> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hpo-predictions");
@@ -111,11 +111,7 @@ struct Errors {
 }
 
 fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Option<HashMap<&'static str, Errors>> {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/hpo-timelapse"));
-    if !folder.is_dir() {
-        println!("skipped: no data in {}", folder.display());
-        return None;
-    }
+    let folder = crate::common::data("hpo-timelapse")?;
     let read = |name: &str| read_dataset(folder.join(name), &ReadOptions::default()).unwrap();
     let early = merge(&[&read("train_early.txt"), &read("test_early.txt")]).unwrap();
     let late = merge(&[&read("train_late.txt"), &read("test_late.txt")]).unwrap();

@@ -11,7 +11,7 @@ const LEAST: [(&str, [f64; 3]); 2] = [("bibtex", [0.629, 0.388, 0.282]), ("delic
 
 #[test]
 fn default_settings_reach_liblinear_on_bibtex() {
-    if crate::common::shared("data/bibtex").is_none() {
+    if crate::common::data("bibtex").is_none() {
         return;
     }
     let (train, test) = benchmark("bibtex").unwrap();
@@ -24,7 +24,7 @@ fn default_settings_reach_liblinear_on_bibtex() {
 #[ignore = "all decays of the grid on both benchmarks"]
 fn tuned_models_reach_liblinear() {
     for (name, least) in LEAST {
-        if crate::common::shared(&format!("data/{name}")).is_some() {
+        if crate::common::data(name).is_some() {
             let (found, decay, ..) = tuned(name).unwrap();
             println!("{name}: {found:?} at decay {decay}");
             assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{name}: {found:?}");

@@ -8,10 +8,11 @@ use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
 use unmissed::audit::provenance::{InputFile, shell};
 use unmissed::audit::{Audit, AuditResult, demo};
-use unmissed::data::{Csr, Dataset, LabelStats};
+use unmissed::data::{Csr, Rate};
 use unmissed::evaluate::{CHECKS, Finding};
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::{figures, page};
+use unmissed::request::{AuditRequest, Level};
 use unmissed::{Error, Result, spec};
 
 /// Audit predictions: what the scores are worth when labels are missing, as a verdict and a page
@@ -60,8 +61,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DATA")]
     truth: Option<PathBuf>,
     /// Lengths of the top list; the verdict is about the first
-    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
-    k: Vec<usize>,
+    #[arg(long, short, value_name = "LIST", default_value_t = AuditRequest::default().k.to_string())]
+    k: String,
     /// Groups of labels: share, share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group' [default: share, with --train]
     #[arg(long, value_name = "HOW")]
     groups: Option<String>,
@@ -70,10 +71,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     /// Level of intervals
-    #[arg(long, default_value_t = 0.95, value_name = "LEVEL", allow_negative_numbers = true)]
+    #[arg(long, default_value_t = AuditRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
     /// Bootstrap replicates for macro-f and coverage; 0 leaves their intervals out
-    #[arg(long, default_value_t = 200, value_name = "B")]
+    #[arg(long, default_value_t = AuditRequest::default().bootstrap, value_name = "B")]
     bootstrap: usize,
     /// What the data are called; known names decide about jpv's constants [default: from the files]
     #[arg(long, value_name = "NAME")]
@@ -117,8 +118,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     inputs::check_names(&args.predictions)?;
     inputs::check_names(&args.train_predictions)?;
-    let parsed = args.propensity.iter().map(|text| text.parse()).collect::<Result<Vec<PropensitySpec>>>()?;
     let Some(test_path) = &args.test else { return Err(Error::value("no test labels").hint("pass --test").into()) };
+    let mut request = request(args)?;
     let read = |path: &PathBuf| args.reading.dataset(path, app);
     let test = read(test_path)?;
     let train = args.train.as_ref().map(read).transpose()?;
@@ -128,30 +129,18 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     let scores = args.predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
     let named: Vec<(&str, &Csr<'_, f32>)> = args.predictions.iter().map(|model| model.name.as_str()).zip(&scores).collect();
     let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
-    let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
-    let labels = test.labels().cols();
+    request.rate = args.rate.as_ref().map(|rate| Rate::read(rate, test.labels().cols() as u64)).transpose()?;
 
     let mut audit = Audit::new(&test, &named)
         .map_err(|error| error.in_file(test_path))?
-        .name(args.name.clone().unwrap_or_else(|| name_of(args.train.as_deref().unwrap_or(test_path))))
-        .ks(&args.k)
-        .level(args.level)
-        .seed(args.seed.seed)
-        .bootstrap(args.bootstrap)
-        .from_files(command(), files(args)?)
+        .request(request)
+        .source(command(), files(args)?)
         .progress(app.progress());
-    if let Some(how) = &args.weights {
-        let only = match (parsed.as_slice(), &stats) {
-            ([only], Some(stats)) => Some(only.propensities(stats)?),
-            _ => None,
-        };
-        audit = audit.weights(how.clone(), inputs::weights(how, stats.as_ref(), only.as_ref(), labels)?);
-    }
-    if !parsed.is_empty() {
-        audit = audit.propensities(parsed);
-    }
     if let Some(train) = &train {
         audit = audit.train(train);
+    }
+    if let Some(controlled) = &controlled {
+        audit = audit.controlled(controlled);
     }
     if let Some(later) = &later {
         audit = audit.later(later);
@@ -159,32 +148,27 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     for (model, scores) in args.train_predictions.iter().zip(&of_train) {
         audit = audit.train_predictions(model.name.clone(), scores);
     }
-    if let Some(truth) = &truth {
-        same_shape(&test, truth).map_err(|error| error.in_file(args.truth.as_deref().unwrap_or(test_path)))?;
-        audit = audit.truth(truth);
-    }
-    match (&controlled, &args.rate) {
-        (Some(controlled), Some(rate)) => audit = audit.controlled(controlled, unmissed::data::Rate::read(rate, labels as u64)?),
-        (None, Some(rate)) => audit = audit.rate(inputs::rate(rate, labels)?),
-        _ => {}
-    }
-    if let Some(how) = &args.groups {
-        audit = audit.groups(inputs::groups(how, stats.as_ref(), labels)?);
+    if let (Some(truth), Some(path)) = (&truth, &args.truth) {
+        audit = audit.truth(truth).map_err(|error| error.in_file(path))?;
     }
     Ok(audit.run()?)
 }
 
-/// Complete labels are those of the same rows.
-fn same_shape(test: &Dataset<'_>, truth: &Dataset<'_>) -> Result<()> {
-    let shape = |data: &Dataset<'_>| (data.labels().rows(), data.labels().cols());
-    if shape(test) == shape(truth) {
-        return Ok(());
-    }
-    let words = |(rows, labels): (usize, usize)| format!("{rows} rows and {labels} labels");
-    Err(Error::value("the complete labels are not those of the test rows")
-        .expected(words(shape(test)))
-        .found(words(shape(truth)))
-        .hint("row i of one file must be row i of the other"))
+/// What the options ask for; a rate in a file waits for the number of labels.
+fn request(args: &Args) -> Result<AuditRequest> {
+    let models = args.propensity.iter().map(|text| text.parse()).collect::<Result<Vec<PropensitySpec>>>()?;
+    let data = args.train.as_deref().or(args.test.as_deref());
+    Ok(AuditRequest {
+        name: args.name.clone().or(data.map(name_of)).unwrap_or_default(),
+        propensities: (!models.is_empty()).then_some(models),
+        k: args.k.parse()?,
+        level: Level::new(args.level)?,
+        bootstrap: args.bootstrap,
+        seed: args.seed.seed,
+        groups: args.groups.as_deref().map(str::parse).transpose()?,
+        weights: args.weights.as_deref().map(str::parse).transpose()?,
+        rate: None,
+    })
 }
 
 /// The codes of findings, all known.

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use unmissed::data::LabelStats;
-use unmissed::evaluate::{Groups, Rate};
-use unmissed::metrics::weights as schemes;
-use unmissed::propensity::models::PropensitySpec;
-use unmissed::propensity::{Propensities, table_file};
+use unmissed::data::{LabelStats, read_full_column, read_keyed_csv};
+use unmissed::propensity::Propensities;
+use unmissed::request::WeightsSpec;
 use unmissed::{Error, Result};
 
 /// Predictions and what to call them.
@@ -45,56 +43,6 @@ pub(in crate::cmd) fn check_names(models: &[Model]) -> Result<()> {
     Ok(())
 }
 
-/// A shard as `i/n`.
-pub(in crate::cmd) fn shard(text: &str) -> Result<(usize, usize)> {
-    let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
-    parts.ok_or_else(|| Error::value("cannot read the shard").expected("i/n, as in 1/4").found(format!("'{text}'")))
-}
-
-/// What row-dependent propensities cannot be combined with.
-pub(super) fn check_row_dependent(specs: &[PropensitySpec], tally: bool, compat: bool) -> Result<()> {
-    match specs.iter().find(|spec| spec.is_row_dependent()) {
-        Some(spec) if tally || compat => Err(Error::value(format!("'{spec}' depends on the row"))
-            .expected("per-label propensities with --tally and --compat")
-            .hint("evaluate all rows at once, without them")),
-        _ => Ok(()),
-    }
-}
-
-fn needs_train<'a>(what: &str, stats: Option<&'a LabelStats>) -> Result<&'a LabelStats> {
-    stats.ok_or_else(|| Error::value(format!("{what} follow from training counts")).hint("pass the training labels with --train"))
-}
-
-/// Groups of labels.
-pub(in crate::cmd) fn groups(how: &str, stats: Option<&LabelStats>, labels: usize) -> Result<Groups> {
-    let (name, cuts) = how.split_once(':').map_or((how, None), |(name, cuts)| (name, Some(cuts)));
-    fn numbers<T: FromStr>(cuts: &str) -> Result<Vec<T>> {
-        let parsed = cuts.split(',').map(|cut| cut.trim().parse().ok()).collect::<Option<Vec<T>>>();
-        parsed.ok_or_else(|| Error::value("cannot read the cuts of the groups").expected("numbers separated by commas").found(cuts))
-    }
-    match (name, cuts) {
-        ("share", None) => Groups::by_share(needs_train("groups", stats)?, &[0.8, 0.95]),
-        ("share", Some(cuts)) => Groups::by_share(needs_train("groups", stats)?, &numbers(cuts)?),
-        ("counts", Some(cuts)) => Groups::by_counts(needs_train("groups", stats)?, &numbers(cuts)?),
-        ("deciles", None) => Groups::deciles(needs_train("groups", stats)?),
-        _ if Path::new(how).exists() => read_groups(Path::new(how), labels),
-        _ => Err(Error::value("unknown kind of groups")
-            .expected("share, share:0.8,0.95, counts:100,10, deciles, or a csv 'label,group' that exists")
-            .found(format!("'{how}'"))),
-    }
-}
-
-fn read_groups(path: &Path, labels: usize) -> Result<Groups> {
-    let mut of: Vec<Option<String>> = vec![None; labels];
-    for (line, label, cell) in table_file::read_cells(path, "group", labels as u64)? {
-        if cell.is_empty() {
-            return Err(Error::format(format!("label {label} has no group")).at(line).in_file(path));
-        }
-        of[label as usize] = Some(cell);
-    }
-    Groups::from_names(&of).map_err(|error| error.in_file(path))
-}
-
 /// Gains of labels; `propensities` are those of the one model that was named.
 pub(in crate::cmd) fn weights(
     how: &str,
@@ -102,60 +50,12 @@ pub(in crate::cmd) fn weights(
     propensities: Option<&Propensities>,
     labels: usize,
 ) -> Result<Vec<f64>> {
-    if !Path::new(how).exists() {
-        return schemes::from_spec(how, needs_train("weights", stats)?, propensities);
-    }
-    let path = Path::new(how);
-    let mut weights = vec![None; labels];
-    for (line, label, cell) in table_file::read_cells(path, "weight", labels as u64)? {
-        let weight = cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
-        weights[label as usize] = Some(weight.ok_or_else(|| {
-            Error::format(format!("the weight of label {label} is out of range"))
-                .expected("a finite number of at least 0")
-                .found(format!("'{cell}'"))
-                .at(line)
-                .in_file(path)
-        })?);
-    }
-    match weights.iter().position(Option::is_none) {
-        Some(label) => {
-            Err(Error::format(format!("label {label} has no weight")).expected("a weight for every label").in_file(path))
-        }
-        None => Ok(weights.into_iter().flatten().collect()),
-    }
-}
-
-/// The rate of a controlled set.
-pub(in crate::cmd) fn rate(text: &str, labels: usize) -> Result<Rate> {
-    if Path::new(text).exists() {
-        return Ok(Rate::PerLabel(table_file::read_column(text, "rate", Some(labels as u64))?));
-    }
-    let parts = text.split_once('/').and_then(|(shown, of)| Some((shown.trim().parse().ok()?, of.trim().parse().ok()?)));
-    match (parts, text.parse::<f64>()) {
-        (Some((shown, of)), _) => Ok(Rate::Shown { shown, of }),
-        (None, Ok(rate)) if rate > 0.0 && rate <= 1.0 => Ok(Rate::PerLabel(vec![rate; labels])),
-        _ => Err(Error::value("cannot read the rate")
-            .expected("r/m as in 16/300, a number in (0, 1], or a csv 'label,rate'")
-            .found(format!("'{text}'"))),
-    }
+    how.parse::<WeightsSpec>()?.of_labels(stats, propensities, labels as u64)
 }
 
 /// How many relevant labels each row has.
 pub(super) fn label_counts(path: &Path, rows: usize) -> Result<Vec<u32>> {
-    let mut counts = vec![None; rows];
-    for (line, row, cell) in table_file::read_cells_by(path, "row", "count", rows as u64)? {
-        counts[row as usize] = Some(cell.parse::<u32>().map_err(|_| {
-            Error::format(format!("cannot read the label count of row {row}"))
-                .expected("a whole number")
-                .found(format!("'{cell}'"))
-                .at(line)
-                .in_file(path)
-        })?);
-    }
-    match counts.iter().position(Option::is_none) {
-        Some(row) => Err(Error::format(format!("row {row} has no label count")).expected("a count for every row").in_file(path)),
-        None => Ok(counts.into_iter().flatten().collect()),
-    }
+    read_full_column(path, "row", "count", rows as u64, "a whole number", |cell| cell.parse().ok())
 }
 
 /// Which rows have later labels, and with which probability a row like it has them.
@@ -163,16 +63,16 @@ pub(super) fn later_rows(path: &Path, rows: usize) -> Result<(Vec<bool>, Vec<f64
     let mut has_later = vec![false; rows];
     // Rows without later labels have a probability too, but nothing depends on it.
     let mut rho = vec![1.0; rows];
-    for (line, row, cell) in table_file::read_cells_by(path, "row", "probability", rows as u64)? {
-        let value = cell.parse::<f64>().ok().filter(|value| *value > 0.0 && *value <= 1.0);
-        rho[row as usize] = value.ok_or_else(|| {
-            Error::format(format!("the probability of later labels of row {row} is out of range"))
+    for cell in read_keyed_csv(path, "row", "probability", rows as u64)? {
+        let value = cell.text.parse::<f64>().ok().filter(|value| *value > 0.0 && *value <= 1.0);
+        rho[cell.key as usize] = value.ok_or_else(|| {
+            Error::format(format!("the probability of later labels of row {} is out of range", cell.key))
                 .expected("a number in (0, 1]")
-                .found(format!("'{cell}'"))
-                .at(line)
+                .found(format!("'{}'", cell.text))
+                .at(cell.line)
                 .in_file(path)
         })?;
-        has_later[row as usize] = true;
+        has_later[cell.key as usize] = true;
     }
     Ok((has_later, rho))
 }

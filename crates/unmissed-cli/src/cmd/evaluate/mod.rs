@@ -1,4 +1,4 @@
-//! `unmissed evaluate` and `unmissed merge`: how good predictions are, from labels with holes.
+//! `unmissed evaluate` and `unmissed merge`: how good predictions are, from incomplete labels.
 
 pub(super) mod inputs;
 pub(super) mod present;
@@ -7,13 +7,14 @@ use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed};
 use inputs::Model;
 use std::path::PathBuf;
-use unmissed::data::{Csr, LabelStats};
+use std::str::FromStr;
+use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
-use unmissed::evaluate::{Conventions, Evaluation, IntervalKind, Tally};
-use unmissed::metrics::Estimator;
-use unmissed::propensity::models::PropensitySpec;
+use unmissed::evaluate::{Evaluation, Tally};
+use unmissed::propensity::Propensities;
 use unmissed::propensity::rows::{GivenCovariate, read_columns};
-use unmissed::propensity::{Propensities, Propensity};
+use unmissed::report::Document;
+use unmissed::request::{EvaluateRequest, KList, Level};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
 #[derive(clap::Args)]
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "[NAME=]FILE")]
     pair_covariate: Vec<Model>,
     /// Later labels of some of the test rows: for the doubly robust estimate of precision
-    #[arg(long, value_name = "DATA", requires = "later_rows", conflicts_with_all = ["rate", "tally", "compat"])]
+    #[arg(long, value_name = "DATA", requires = "later_rows", conflicts_with_all = ["rate", "compat"])]
     later: Option<PathBuf>,
     /// The rows that have later labels: a csv 'row,probability', with the probability that a row like it has them
     #[arg(long, value_name = "CSV", requires = "later")]
@@ -60,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     estimators: Vec<String>,
     /// Lengths of the top list
-    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_values_t = EvaluateRequest::default().k.as_slice().to_vec())]
     k: Vec<usize>,
     /// Every metric by group of labels too: share (head, torso, tail at 80 and 95 % of the training positives),
     /// share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group'
@@ -73,7 +74,7 @@ pub(crate) struct Args {
     /// The test labels are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
     #[arg(long, value_name = "R/M")]
     rate: Option<String>,
-    /// The pairs that were shown, relevant or not (for the self-normalised estimate)
+    /// The pairs that were shown, relevant or not (for the self-normalised and the doubly robust estimate)
     #[arg(long, value_name = "DATA", requires = "rate")]
     shown: Option<PathBuf>,
     /// How many relevant labels each row has, observed or not: a csv 'row,count' (for recall-known)
@@ -86,13 +87,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TAU")]
     clip: Option<f64>,
     /// Level of intervals
-    #[arg(long, default_value_t = 0.95, value_name = "LEVEL", allow_negative_numbers = true)]
+    #[arg(long, default_value_t = EvaluateRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
     /// What intervals answer: population (rows are a sample) or mask (these rows, only missing labels are random)
-    #[arg(long, default_value = "population", value_name = "KIND")]
+    #[arg(long, default_value_t = EvaluateRequest::default().interval.to_string(), value_name = "KIND")]
     interval: String,
     /// Bootstrap replicates for macro-f and coverage; 0 leaves their intervals out
-    #[arg(long, default_value_t = 200, value_name = "B")]
+    #[arg(long, default_value_t = EvaluateRequest::default().bootstrap, value_name = "B")]
     bootstrap: usize,
     /// Only part I of N of the rows; needs --tally
     #[arg(long, value_name = "I/N", requires = "tally")]
@@ -109,14 +110,37 @@ pub(crate) struct Args {
     seed: Seed,
 }
 
+impl Args {
+    /// What is asked for, before any data are read; the rate, which may be a file with a line per label, comes later.
+    fn request(&self) -> unmissed::Result<EvaluateRequest> {
+        fn all<T: FromStr<Err = unmissed::Error>>(texts: &[String]) -> unmissed::Result<Vec<T>> {
+            texts.iter().map(|text| text.parse()).collect()
+        }
+        fn given<T: FromStr<Err = unmissed::Error>>(text: &Option<String>) -> unmissed::Result<Option<T>> {
+            text.as_deref().map(str::parse).transpose()
+        }
+        Ok(EvaluateRequest {
+            propensities: all(&self.propensity)?,
+            metrics: (!self.metrics.is_empty()).then(|| all(&self.metrics)).transpose()?,
+            estimators: (!self.estimators.is_empty()).then(|| all(&self.estimators)).transpose()?,
+            k: KList::new(&self.k)?,
+            level: Level::new(self.level)?,
+            interval: self.interval.parse()?,
+            bootstrap: self.bootstrap,
+            seed: self.seed.seed,
+            groups: given(&self.groups)?,
+            weights: given(&self.weights)?,
+            clip: self.clip,
+            rate: None,
+            conventions: given(&self.convention)?.unwrap_or_default(),
+            shard: given(&self.shard)?.unwrap_or_default(),
+        })
+    }
+}
+
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let library = args.compat.as_deref().map(Library::of_name).transpose()?;
-    let specs = args.propensity.iter().map(|text| text.parse()).collect::<unmissed::Result<Vec<PropensitySpec>>>()?;
-    inputs::check_row_dependent(&specs, args.tally.is_some(), library.is_some())?;
-    let estimators = args.estimators.iter().map(|name| Estimator::of_name(name)).collect::<unmissed::Result<Vec<_>>>()?;
-    let interval: IntervalKind = args.interval.parse()?;
-    let conventions: Conventions = args.convention.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-    let shard = args.shard.as_deref().map(inputs::shard).transpose()?;
+    let mut request = args.request()?;
     inputs::check_names(&args.predictions)?;
 
     let test = args.reading.dataset(&args.test, app)?;
@@ -125,61 +149,25 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
         None => None,
     };
-    let labels = truth.cols() as u64;
-    let propensities = specs.iter().map(|spec| spec.read(stats.as_ref(), labels)).collect::<unmissed::Result<Vec<Propensity>>>()?;
+    request.rate = args.rate.as_deref().map(|text| Rate::read(text, truth.cols() as u64)).transpose()?;
     let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
     for model in &args.predictions {
         scores.push((&model.name, args.reading.scores(&model.path, app)?));
     }
     if let Some(library) = library {
-        let k = args.k.iter().copied().max().unwrap_or(1);
-        let inverse = propensities.first().and_then(Propensity::per_label).map(Propensities::inverse);
-        let mut all = Vec::new();
-        for (name, scores) in &scores {
-            all.push((*name, compat::evaluate(library, truth, scores, inverse.as_deref(), k)?));
-        }
-        return app.emit(&present::compat(&all)?);
+        return app.emit(&compat_values(library, truth, &scores, &request, stats.as_ref())?);
     }
 
     let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
     let located = |error: unmissed::Error| error.in_file(&args.test);
-    let mut evaluation = Evaluation::new(truth, &models)
-        .map_err(located)?
-        .ks(&args.k)?
-        .level(args.level)?
-        .interval(interval)
-        .conventions(conventions)
-        .bootstrap(args.bootstrap, args.seed.seed)
-        .progress(app.progress());
-    let weights = args.weights.as_ref().map(|how| {
-        let only = if let [only] = propensities.as_slice() { only.per_label() } else { None };
-        Ok::<_, unmissed::Error>((how, inputs::weights(how, stats.as_ref(), only, truth.cols())?))
-    });
-    evaluation = propensities.into_iter().fold(evaluation, Evaluation::propensity);
+    let mut evaluation = Evaluation::new(truth, &models).map_err(located)?.progress(app.progress());
     if let Some(stats) = &stats {
         evaluation = evaluation.train(stats);
     }
-    if !args.metrics.is_empty() {
-        evaluation = evaluation.metrics(&args.metrics.iter().map(String::as_str).collect::<Vec<_>>())?;
-    }
-    if !estimators.is_empty() {
-        evaluation = evaluation.estimators(&estimators);
-    }
-    if let Some(how) = &args.groups {
-        evaluation = evaluation.groups(inputs::groups(how, stats.as_ref(), truth.cols())?)?;
-    }
-    if let Some((how, weights)) = weights.transpose()? {
-        evaluation = evaluation.weights(how.clone(), weights)?;
-    }
+    evaluation = evaluation.request(request)?;
     if let Some(path) = &args.label_counts {
         let counts = inputs::label_counts(path, truth.rows())?;
         evaluation = evaluation.label_counts(counts).map_err(|error| error.in_file(path))?;
-    }
-    if let Some(tau) = args.clip {
-        evaluation = evaluation.clip(tau)?;
-    }
-    if let Some(rate) = &args.rate {
-        evaluation = evaluation.rate(inputs::rate(rate, truth.cols())?)?;
     }
     let shown = args.shown.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
     if let Some(shown) = &shown {
@@ -200,15 +188,29 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         let (has_later, rho) = inputs::later_rows(path, truth.rows())?;
         evaluation = evaluation.later(later.labels(), has_later, rho)?;
     }
-    if let Some((index, of)) = shard {
-        evaluation = evaluation.shard(index, of)?;
-    }
     if let Some(path) = &args.tally {
         evaluation.tally()?.write(path)?;
         app.note(&format!("wrote {}; 'unmissed merge' finishes", path.display()));
         return Ok(());
     }
     app.emit(&present::document(&evaluation.run()?)?)
+}
+
+/// The numbers of another library, with the first propensities.
+fn compat_values(
+    library: Library,
+    truth: &Labels<'_>,
+    scores: &[(&str, Csr<'static, f32>)],
+    request: &EvaluateRequest,
+    stats: Option<&LabelStats>,
+) -> Outcome<Document> {
+    let propensities = request.propensities.first().map(|spec| spec.per_label(stats, truth.cols() as u64)).transpose()?;
+    let inverse = propensities.as_ref().map(Propensities::inverse);
+    let mut all = Vec::new();
+    for (name, scores) in scores {
+        all.push((*name, compat::evaluate(library, truth, scores, inverse.as_deref(), request.k.largest())?));
+    }
+    present::compat(&all)
 }
 
 /// Finish evaluations whose tallies were written with 'evaluate --tally': the same bytes as one run

@@ -32,13 +32,14 @@ pub(super) fn document(result: &EvaluationResult) -> Outcome<Document> {
 /// For what is observed and for each propensity model, a table: metrics down, estimators across.
 fn score_tables(result: &EvaluationResult) -> Vec<Table> {
     let several = distinct(result.rows.iter().map(|row| row.model.as_str())).len() > 1;
-    let lanes = distinct(result.rows.iter().filter_map(|row| row.propensity.as_deref()));
-    let titles = if lanes.is_empty() { vec![None] } else { lanes.into_iter().map(Some).collect() };
-    titles.into_iter().map(|lane| score_table(result, lane, several)).collect()
+    let propensities = distinct(result.rows.iter().filter_map(|row| row.propensity.as_deref()));
+    let titles = if propensities.is_empty() { vec![None] } else { propensities.into_iter().map(Some).collect() };
+    titles.into_iter().map(|propensity| score_table(result, propensity, several)).collect()
 }
 
-fn score_table(result: &EvaluationResult, lane: Option<&str>, several: bool) -> Table {
-    let rows: Vec<&Row> = result.rows.iter().filter(|row| row.propensity.is_none() || row.propensity.as_deref() == lane).collect();
+fn score_table(result: &EvaluationResult, propensity: Option<&str>, several: bool) -> Table {
+    let rows: Vec<&Row> =
+        result.rows.iter().filter(|row| row.propensity.is_none() || row.propensity.as_deref() == propensity).collect();
     let estimators = distinct(rows.iter().map(|row| row.estimator));
     let mut columns = vec![Column::new("metric")];
     if several {
@@ -49,9 +50,9 @@ fn score_table(result: &EvaluationResult, lane: Option<&str>, several: bool) -> 
         // The name of a column is its key; the table shows it once for both.
         columns.push(Column::new(format!("[{}]", estimator.name())));
     }
-    let mut table = Table::new(lane.unwrap_or("scores"), columns);
-    if let Some(lane) = lane {
-        table = table.titled(format!("Propensities: {lane}"));
+    let mut table = Table::new(propensity.unwrap_or("scores"), columns);
+    if let Some(propensity) = propensity {
+        table = table.titled(format!("Propensities: {propensity}"));
     }
     for (metric, k, model) in distinct(rows.iter().map(|row| (row.metric.as_str(), row.k, row.model.as_str()))) {
         let mut cells = vec![Cell::from(format!("{metric}@{k}"))];

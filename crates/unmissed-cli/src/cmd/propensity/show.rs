@@ -13,7 +13,7 @@ use unmissed::propensity::models::PropensitySpec;
 use unmissed::propensity::{Propensities, bands, checks};
 use unmissed::report::{Cell, Column, Document, Table, charts};
 
-/// Show what propensity models say about the labels of a data set, and what speaks against them
+/// Show what propensity models say about the labels of a data set, and the evidence against them
 #[derive(clap::Args)]
 #[command(after_help = "MODEL is a spec: constant, jpv, jpv:a=0.5,b=0.4, jpv:wikipedia, power, power:gamma=0.5, \
 richards:c=..,d=..,f=..,g=..,h=.., table:FILE. 'unmissed list models' explains them.

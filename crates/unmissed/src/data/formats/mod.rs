@@ -67,7 +67,7 @@ pub struct ReadOptions<'a> {
     pub positive: Option<f32>,
     /// Whether files may be memory-mapped. Turn it off for files that another process may truncate meanwhile.
     pub mmap: bool,
-    /// Who watches.
+    /// Receives progress.
     pub progress: &'a dyn Progress,
 }
 

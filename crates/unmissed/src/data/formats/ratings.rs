@@ -2,7 +2,7 @@
 //!
 //! Fields are separated by commas, tabs, `::`, semicolons or spaces, whichever the first line has; a header line and further
 //! columns (times) are allowed. Users become rows and items columns, in the order of their numbers, or of their letters when
-//! not all are whole numbers ([`Ratings`] has the names). The format is never guessed from content. Written are the stored
+//! not all are whole numbers ([`data::Ratings`](crate::data::Ratings) has the names). The format is never guessed from content. Written are the stored
 //! entries with their ids as names.
 
 use super::{Content, Format, ReadOptions};

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 const LABELS: usize = 1 << 10;
 
 /// Sums over labels by (model, group, term, k, column), each with one number for every replicate.
-pub(in crate::evaluate) struct Replicates {
+pub(super) struct Replicates {
     sums: Vec<f64>,
     count: usize,
     sizes: [usize; 4],
@@ -31,7 +31,7 @@ pub(in crate::evaluate) struct Replicates {
 
 impl Replicates {
     /// The replicates of one cell.
-    pub(in crate::evaluate) fn of(&self, model: usize, group: usize, term: usize, k: usize, column: usize) -> &[f64] {
+    pub(super) fn of(&self, model: usize, group: usize, term: usize, k: usize, column: usize) -> &[f64] {
         let [groups, terms, ks, columns] = self.sizes;
         let cell = (((model * groups + group) * terms + term) * ks + k) * columns + column;
         &self.sums[cell * self.count..(cell + 1) * self.count]
@@ -39,7 +39,7 @@ impl Replicates {
 }
 
 /// The variance of numbers.
-pub(in crate::evaluate) fn variance(values: impl ExactSizeIterator<Item = f64> + Clone) -> Option<f64> {
+pub(super) fn variance(values: impl ExactSizeIterator<Item = f64> + Clone) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.clone().sum::<f64>() / n;
     (n > 1.0).then(|| values.map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0))
@@ -67,31 +67,26 @@ fn weights(key: u64, into: &mut [f64]) {
 }
 
 /// Draws the replicates.
-pub(in crate::evaluate) fn replicates(tally: &Tally, progress: &dyn Progress) -> Result<Option<Replicates>> {
+pub(super) fn replicates(tally: &Tally, progress: &dyn Progress) -> Result<Option<Replicates>> {
     let settings = &tally.settings;
     let terms = label_terms(settings)?;
     let (Some(entries), false) = (&tally.entries, terms.is_empty()) else { return Ok(None) };
-    let keys: Vec<u64> = (0..settings.rows).into_par_iter().map(|row| row_key(settings.seed, Purpose::Bootstrap, row)).collect();
-    let sizes = [settings.groups.len(), terms.len(), settings.ks.len(), settings.columns.len()];
-    let mut all = Replicates { sums: Vec::new(), count: settings.bootstrap, sizes };
-    let mut positives = entries.positives.clone();
-    positives.par_sort_unstable();
+    let sizes = [settings.groups.len(), terms.len(), settings.ks().len(), settings.columns.len()];
+    let mut all = Replicates { sums: Vec::new(), count: settings.request.bootstrap, sizes };
     // Labels come and go by model, so their number is not known before.
     progress.begin("bootstrap", 0);
     for model in 0..settings.models.len() {
-        let mut predicted = entries.predicted[model].clone();
-        predicted.par_sort_unstable();
-        let entries = Entries { predicted: vec![predicted], positives: positives.clone() };
-        all.sums.extend(model_replicates(tally, &entries, &keys, progress)?);
+        all.sums.extend(model_replicates(tally, entries, model, progress)?);
     }
     Ok(Some(all))
 }
 
-fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64], progress: &dyn Progress) -> Result<Vec<f64>> {
+fn model_replicates(tally: &Tally, entries: &Entries, model: usize, progress: &dyn Progress) -> Result<Vec<f64>> {
     let settings = &tally.settings;
+    let key = |row: u32| row_key(settings.request.seed, Purpose::Bootstrap, row.into());
     let terms = label_terms(settings)?;
-    let (count, ks, columns) = (settings.bootstrap, settings.ks.len(), settings.columns.len());
-    let predicted = &entries.predicted[0];
+    let (count, ks, columns) = (settings.request.bootstrap, settings.ks().len(), settings.columns.len());
+    let predicted = &entries.predicted[model];
     let runs: Vec<&[[u32; 3]]> = predicted.chunk_by(|a, b| a[0] == b[0]).collect();
     let len = settings.groups.len() * terms.len() * ks * columns * count;
     let blocks = runs
@@ -109,8 +104,8 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64], progress: &d
                     counts[slot * count..(slot + 1) * count].iter_mut().zip(weight).for_each(|(c, w)| *c += w);
                 };
                 for [_, row, code] in run.iter().copied() {
-                    weights(keys[row as usize], &mut weight);
-                    for (ki, k) in settings.ks.iter().enumerate().filter(|(_, k)| ((code / 2) as usize) < **k) {
+                    weights(key(row), &mut weight);
+                    for (ki, k) in settings.ks().iter().enumerate().filter(|(_, k)| ((code / 2) as usize) < **k) {
                         debug_assert!(*k > 0);
                         put(ki, &weight);
                         if code & 1 == 1 {
@@ -120,7 +115,7 @@ fn model_replicates(tally: &Tally, entries: &Entries, keys: &[u64], progress: &d
                 }
                 let from = entries.positives.partition_point(|entry| entry[0] < label);
                 for [_, row] in entries.positives[from..].iter().take_while(|entry| entry[0] == label) {
-                    weights(keys[*row as usize], &mut weight);
+                    weights(key(*row), &mut weight);
                     put(2 * ks, &weight);
                 }
                 let at = tally.table.place(label);

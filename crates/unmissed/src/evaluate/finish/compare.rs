@@ -33,13 +33,14 @@ pub fn holm(p: &[Option<f64>], level: f64) -> Vec<bool> {
 }
 
 /// Every pair of models in every cell.
-pub(in crate::evaluate) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Comparison>> {
+pub(super) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Comparison>> {
     let settings = finish.settings;
     let mut all = Vec::new();
     for key in finish.keys() {
-        for (pair, (a, b)) in settings.pairs().into_iter().enumerate() {
+        let is_of_both = |(_, (a, b)): &(usize, (usize, usize))| finish.applies(key, *a) && finish.applies(key, *b);
+        for (pair, (a, b)) in settings.pairs().into_iter().enumerate().filter(is_of_both) {
             let difference = finish.difference(key, pair, a, b);
-            let (low, high) = difference.ends(settings.level);
+            let (low, high) = difference.ends(settings.level());
             let p = match (difference.value, difference.se()) {
                 (Some(0.0), Some(_)) => Some(1.0),
                 (Some(value), Some(se)) => Some(two_sided(value / se)),
@@ -47,9 +48,9 @@ pub(in crate::evaluate) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Compar
             };
             all.push(Comparison {
                 metric: settings.metrics[key.metric].name(),
-                k: settings.ks[key.ki],
+                k: settings.ks()[key.ki],
                 estimator: key.estimator,
-                propensity: settings.columns[key.column].origin.clone(),
+                propensity: finish.origin(key),
                 group: settings.groups[key.group].0.clone(),
                 a: settings.models[a].clone(),
                 b: settings.models[b].clone(),
@@ -63,7 +64,7 @@ pub(in crate::evaluate) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Compar
         }
     }
     let p: Vec<Option<f64>> = all.iter().map(|c| c.p).collect();
-    for (comparison, stands) in all.iter_mut().zip(holm(&p, settings.level)) {
+    for (comparison, stands) in all.iter_mut().zip(holm(&p, settings.level())) {
         comparison.significant = stands;
     }
     Ok(all)

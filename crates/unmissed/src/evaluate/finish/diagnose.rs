@@ -1,11 +1,12 @@
 //! Which findings the numbers call for, and the notes on how to read them.
 
-use super::Finish;
+use super::totals::Of;
+use super::{Finish, Source};
 use crate::error::Result;
 use crate::evaluate::findings::{Check, Finding, U001, U003, U006, U007, U009};
 use crate::evaluate::plan::settings::Kind;
 use crate::evaluate::report::{Comparison, Row};
-use crate::evaluate::tally::layout::{ROWS, UNLABELLED, VOID, X, XX};
+use crate::evaluate::tally::exact_layout::slot;
 use crate::metrics::{Estimator, Shape};
 use crate::request::IntervalKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const FEW: f64 = 100.0;
 
 /// Findings of the settings and of the numbers, by code.
-pub(in crate::evaluate) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
+pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
     let mut findings = finish.settings.findings.clone();
     findings.extend(out_of_range(finish, rows)?);
     findings.extend(few_rows(finish));
@@ -60,27 +61,34 @@ fn example(check: &Check, start: &str, cases: Vec<(f64, String)>) -> Option<Find
 }
 
 fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
-    let mut cases: BTreeMap<(usize, usize), Vec<(f64, String)>> = BTreeMap::new();
+    let mut cases: BTreeMap<(Source, usize), (String, Vec<(f64, String)>)> = BTreeMap::new();
     for key in finish.keys() {
         let is_sum = finish.term(key).is_some_and(|(_, term)| matches!(term.kind, Kind::Sum { .. }));
         if key.estimator != Estimator::Unbiased || key.group != 0 || !is_sum {
             continue;
         }
-        for (model, name) in finish.settings.models.iter().enumerate() {
-            let (x, xx) = (finish.total(key, model, X), finish.total(key, model, XX));
+        for (model, name) in finish.settings.models.iter().enumerate().filter(|(model, _)| finish.applies(key, *model)) {
+            let (x, xx) = match key.source {
+                Source::RowDependent(of) => {
+                    (finish.by_row(key, of, model, slot::FITS), finish.by_row(key, of, model, slot::ROW_XX))
+                }
+                _ => (finish.total(key, model, Of::X), finish.total(key, model, Of::XX)),
+            };
+            let (x, xx) = (x.value(), xx.value());
             let effective = if xx > 0.0 { x * x / xx } else { continue };
             if effective < FEW && finish.n() >= FEW {
                 let metric = finish.settings.metrics[key.metric].name();
                 let text = format!(
                     "{metric}@{} of {name} rests on {effective:.1} effective rows of {}",
-                    finish.settings.ks[key.ki], finish.settings.rows
+                    finish.settings.ks()[key.ki],
+                    finish.settings.rows
                 );
-                cases.entry((key.column, model)).or_default().push((-effective, text));
+                let start = || format!("with {}, unbiased ", finish.origin(key).unwrap_or_default());
+                cases.entry((key.source, model)).or_insert_with(|| (start(), Vec::new())).1.push((-effective, text));
             }
         }
     }
-    let start = |column: usize| format!("with {}, unbiased ", finish.settings.columns[column].origin.as_deref().unwrap_or(""));
-    cases.into_iter().filter_map(|((column, _), cases)| example(&U003, &start(column), cases)).collect()
+    cases.into_values().filter_map(|(start, cases)| example(&U003, &start, cases)).collect()
 }
 
 /// Signs of a difference by propensity model: one finding for each pair of models.
@@ -120,16 +128,15 @@ fn orders(comparisons: &[Comparison]) -> Vec<Finding> {
 }
 
 fn without_information(finish: &Finish<'_>) -> Option<Finding> {
-    let rows = finish.totals[finish.layout.counter(ROWS)];
+    let (rows, unlabelled) = (finish.settings.rows, finish.tally.totals.rows.unlabelled);
     let mut parts = Vec::new();
-    let unlabelled = finish.totals[finish.layout.counter(UNLABELLED)];
-    if unlabelled > 0.0 {
-        let left_out = if finish.n() < rows { " and are left out" } else { "" };
+    if unlabelled > 0 {
+        let left_out = if finish.n() < rows as f64 { " and are left out" } else { "" };
         parts.push(format!("{unlabelled} of {rows} rows have no label{left_out}"));
     }
     for (model, name) in finish.settings.models.iter().enumerate() {
-        let silent = finish.totals[finish.layout.silent(model)];
-        if silent > 0.0 {
+        let silent = finish.tally.totals.rows.silent[model];
+        if silent > 0 {
             parts.push(format!("{silent} rows have no prediction of {name}"));
         }
     }
@@ -144,9 +151,9 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
     let mut cases: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for key in finish.keys().into_iter().filter(|key| key.estimator == Estimator::Unbiased) {
         for model in 0..finish.settings.models.len() {
-            let void = finish.total(key, model, VOID);
+            let void = finish.void(key, model);
             if void > 0.0 {
-                let most = cases.entry((key.metric, key.column)).or_default();
+                let most = cases.entry((key.metric, key.column())).or_default();
                 *most = most.max(void);
             }
         }
@@ -165,11 +172,11 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
 }
 
 /// How to read the numbers.
-pub(in crate::evaluate) fn notes(finish: &Finish<'_>) -> Vec<String> {
+pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
     let settings = finish.settings;
     let mut notes = settings.notes.clone();
-    let level = settings.level * 100.0;
-    match settings.interval {
+    let level = settings.level() * 100.0;
+    match settings.request.interval {
         IntervalKind::Population => notes.push(format!("{level} % intervals: rows are a sample (population)")),
         IntervalKind::Mask => {
             notes.push(format!(

@@ -16,11 +16,11 @@ use crate::evaluate::tally::Tally;
 
 /// A cell of a sum over labels.
 #[derive(Clone, Copy)]
-pub(in crate::evaluate) struct Cell<'a> {
-    pub(in crate::evaluate) term: &'a Term,
-    pub(in crate::evaluate) ki: usize,
-    pub(in crate::evaluate) group: usize,
-    pub(in crate::evaluate) column: usize,
+pub(super) struct Cell<'a> {
+    pub(super) term: &'a Term,
+    pub(super) ki: usize,
+    pub(super) group: usize,
+    pub(super) column: usize,
 }
 
 /// Which counts of a label are gained.
@@ -33,7 +33,7 @@ enum Of {
 /// Gains by label (ascending): `w_j sum_{r <= k} d_r count_jr / scale`.
 fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)> {
     let Kind::Sum { discounts, scales, weighted, by_relevant: false } = &cell.term.kind else { return Vec::new() };
-    let (labels, k) = (&tally.labels[model], tally.settings.ks[cell.ki]);
+    let (labels, k) = (&tally.labels[model], tally.settings.ks()[cell.ki]);
     let mut gains = Vec::new();
     for (place, label) in labels.ids.iter().enumerate() {
         let entries = labels.entries(place).take_while(|(rank, _, _)| (*rank as usize) < k);
@@ -48,15 +48,15 @@ fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)>
         }
         let at = tally.table.place(*label);
         if cell.group == 0 || usize::from(tally.table.group(at)) + 1 == cell.group {
-            let weight = scales[cell.ki] * if *weighted { tally.table.weight(at) } else { 1.0 };
-            gains.push((*label, gain * weight));
+            let weight = if *weighted { tally.table.weight(at) } else { 1.0 };
+            gains.push((*label, gain * weight / scales[cell.ki]));
         }
     }
     gains
 }
 
 /// What uncertain propensities add to the variance of a value, or of the difference of two models.
-pub(in crate::evaluate) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
+pub(super) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
     if !tally.settings.columns[cell.column].uncertain {
         return 0.0;
     }
@@ -73,7 +73,7 @@ pub(in crate::evaluate) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a:
 }
 
 /// The most that clipping can lower the expected value.
-pub(in crate::evaluate) fn clipping_bias(tally: &Tally, n: f64, cell: Cell<'_>, model: usize) -> Option<f64> {
+pub(super) fn clipping_bias(tally: &Tally, n: f64, cell: Cell<'_>, model: usize) -> Option<f64> {
     let (parent, tau) = tally.settings.columns[cell.column].clip?;
     let lost = |(label, gain): (u32, f64)| gain * (1.0 - tau / tally.table.inverse_at(tally.table.place(label))[parent]).max(0.0);
     let total: f64 = gains(tally, cell, model, Of::Predictions).into_iter().map(lost).sum();

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 const LABELS: usize = 1 << 14;
 
 /// The metrics that are means over labels: (place among those asked for, term, beta).
-pub(in crate::evaluate) fn label_terms(settings: &Settings) -> Result<Vec<(usize, &'static dyn LabelTerm, f64)>> {
+pub(super) fn label_terms(settings: &Settings) -> Result<Vec<(usize, &'static dyn LabelTerm, f64)>> {
     let mut terms = Vec::new();
     for (place, chosen) in settings.metrics.iter().enumerate() {
         if let Shape::Label(term) = chosen.metric()?.shape() {
@@ -22,24 +22,24 @@ pub(in crate::evaluate) fn label_terms(settings: &Settings) -> Result<Vec<(usize
 }
 
 /// Sums over labels by (group, term, k, column) of one model.
-pub(in crate::evaluate) struct LabelSums {
-    pub(in crate::evaluate) sums: Vec<f64>,
+pub(super) struct LabelSums {
+    pub(super) sums: Vec<f64>,
     terms: usize,
     ks: usize,
     width: usize,
 }
 
 impl LabelSums {
-    pub(in crate::evaluate) fn at(&self, group: usize, term: usize, k: usize, column: usize) -> usize {
+    pub(super) fn at(&self, group: usize, term: usize, k: usize, column: usize) -> usize {
         ((group * self.terms + term) * self.ks + k) * self.width + column
     }
 }
 
 /// Sums the terms of every label with a hit.
-pub(in crate::evaluate) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
+pub(super) fn label_sums(tally: &Tally, model: usize) -> Result<LabelSums> {
     let settings = &tally.settings;
     let terms = label_terms(settings)?;
-    let (ks, width) = (&settings.ks, tally.table.width);
+    let (ks, width) = (settings.ks(), tally.table.width);
     let mut all = LabelSums { sums: Vec::new(), terms: terms.len(), ks: ks.len(), width };
     let len = settings.groups.len() * terms.len() * ks.len() * width;
     let counts: &LabelTally = &tally.labels[model];
@@ -61,17 +61,17 @@ pub(in crate::evaluate) fn label_sums(tally: &Tally, model: usize) -> Result<Lab
                 let at = tally.table.place(label);
                 let (inverse, group) = (tally.table.inverse_at(at), usize::from(tally.table.group(at)) + 1);
                 let positives = tally.positives.counts[positive] as f64;
-                let (mut hits, mut predicted) = (0, 0);
+                let (mut hits, mut predicted) = (0u64, 0u64);
                 let mut entries = counts.entries(place).peekable();
                 for (ki, k) in ks.iter().enumerate() {
                     while let Some((_, p, h)) = entries.next_if(|(rank, _, _)| (*rank as usize) < *k) {
-                        predicted += p;
-                        hits += h;
+                        predicted += u64::from(p);
+                        hits += u64::from(h);
                     }
                     if hits == 0 {
                         continue;
                     }
-                    let counts = LabelCounts { hits: f64::from(hits), predicted: f64::from(predicted), positives };
+                    let counts = LabelCounts { hits: hits as f64, predicted: predicted as f64, positives };
                     for (term, (_, function, beta)) in terms.iter().enumerate() {
                         for group in [0, group].into_iter().filter(|group| *group < settings.groups.len()) {
                             let start = all.at(group, term, ki, 0);

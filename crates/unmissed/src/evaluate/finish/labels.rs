@@ -28,30 +28,30 @@ impl Finish<'_> {
     }
 
     /// The value of one model with its variance.
-    pub(in crate::evaluate) fn measure_label(&self, key: Key, model: usize) -> Measured {
+    pub(super) fn measure_label(&self, key: Key, model: usize) -> Measured {
         let (Some(place), Some(term)) = (self.label_place(key), self.label_term(key)) else { return Measured::default() };
         let (sums, labels) = (&self.labels[model], self.divisor(key, term));
-        let mut total = sums.sums[sums.at(key.group, place, key.ki, key.column)];
+        let mut total = sums.sums[sums.at(key.group, place, key.ki, key.column())];
         if self.counts_absent(term) {
             total += self.absent(key, model);
         }
-        let spread = match self.is_mask() {
+        let spread = match self.settings.is_mask() {
             _ if !self.is_plain(term) => None,
             true => self.label_mask_variance(key, model, term).map(|v| v / (labels * labels)),
-            false => self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.column).iter().map(|v| v / labels))),
+            false => self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.column()).iter().map(|v| v / labels))),
         };
         Measured::new(total / labels, spread)
     }
 
     /// The variance of the difference of two models.
-    pub(in crate::evaluate) fn label_difference_variance(&self, key: Key, a: usize, b: usize) -> Option<f64> {
+    pub(super) fn label_difference_variance(&self, key: Key, a: usize, b: usize) -> Option<f64> {
         let (place, term) = (self.label_place(key)?, self.label_term(key)?);
-        if self.is_mask() || !self.is_plain(term) {
+        if self.settings.is_mask() || !self.is_plain(term) {
             return None;
         }
         let labels = self.divisor(key, term);
         self.spread(|r| {
-            let of = |model| r.of(model, key.group, place, key.ki, key.column);
+            let of = |model| r.of(model, key.group, place, key.ki, key.column());
             variance(of(a).iter().zip(of(b)).map(|(a, b)| (a - b) / labels).collect::<Vec<_>>().into_iter())
         })
     }
@@ -61,16 +61,16 @@ impl Finish<'_> {
     }
 
     fn counts_absent(&self, term: &dyn LabelTerm) -> bool {
-        term.is_open_when_absent() && self.settings.conventions.differs(&ABSENT_LABELS)
+        term.is_open_when_absent() && self.settings.conventions().differs(&ABSENT_LABELS)
     }
 
     fn is_of_present(&self, term: &dyn LabelTerm) -> bool {
-        term.may_be_of_present() && self.settings.conventions.differs(&COVERAGE_OF)
+        term.may_be_of_present() && self.settings.conventions().differs(&COVERAGE_OF)
     }
 
     /// Whether the sum over labels and what it is divided by are those that intervals know of: which labels are absent or present
     /// varies as well, and neither the bootstrap nor the counts follow that.
-    pub(in crate::evaluate) fn is_plain(&self, term: &dyn LabelTerm) -> bool {
+    pub(super) fn is_plain(&self, term: &dyn LabelTerm) -> bool {
         !self.counts_absent(term) && !self.is_of_present(term)
     }
 
@@ -88,7 +88,7 @@ impl Finish<'_> {
 
     /// Labels of the group that are neither present nor in a top list.
     fn absent(&self, key: Key, model: usize) -> f64 {
-        let (counts, k) = (&self.tally.labels[model], self.settings.ks[key.ki]);
+        let (counts, k) = (&self.tally.labels[model], self.settings.ks()[key.ki]);
         let is_predicted = |place: usize| counts.entries(place).next().is_some_and(|(rank, _, _)| (rank as usize) < k);
         let predicted = (0..counts.ids.len()).filter(|place| is_predicted(*place)).map(|place| counts.ids[place]);
         let positives = &self.tally.positives.ids;
@@ -99,9 +99,9 @@ impl Finish<'_> {
 
     /// The mask variance of the sum over labels; see the module's page.
     fn label_mask_variance(&self, key: Key, model: usize, term: &dyn LabelTerm) -> Option<f64> {
-        let known = if key.column == 0 { self.settings.only_column()? } else { key.column };
+        let known = if key.column() == 0 { self.settings.only_column()? } else { key.column() };
         let (counts, positives) = (&self.tally.labels[model], &self.tally.positives);
-        let (k, beta) = (self.settings.ks[key.ki], self.settings.metrics[key.metric].beta);
+        let (k, beta) = (self.settings.ks()[key.ki], self.settings.metrics[key.metric].beta);
         let mut total = 0.0;
         for (place, label) in counts.ids.iter().enumerate() {
             let Ok(at) = positives.ids.binary_search(label) else { continue };
@@ -115,7 +115,7 @@ impl Finish<'_> {
             let of = |hits: f64, positives: f64| {
                 let mut out = [0.0];
                 if hits > 0.0 {
-                    term.add(LabelCounts { hits, predicted, positives }, &inverse[key.column..=key.column], beta, &mut out);
+                    term.add(LabelCounts { hits, predicted, positives }, &inverse[key.column()..=key.column()], beta, &mut out);
                 }
                 out[0]
             };

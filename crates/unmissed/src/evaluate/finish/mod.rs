@@ -1,6 +1,10 @@
-//! From a tally to rows: every value with its standard error and interval.
+//! From a tally to results: every value with its standard error and interval, comparisons, findings and notes.
+//!
+//! `totals.rs` looks totals up; `measure.rs` makes values and variances of them under propensities per label, `row_dependent.rs` under
+//! row-dependent ones, `robust.rs` from pairs of known status; `labels.rs` has means over labels, with `bootstrap.rs`. [`compare`] compares
+//! models, `diagnose.rs` says what to know before believing the numbers.
 
-pub(in crate::evaluate) mod bootstrap;
+mod bootstrap;
 pub(in crate::evaluate) mod by_count;
 pub mod compare;
 mod diagnose;
@@ -8,45 +12,66 @@ mod gains;
 pub mod interval;
 mod label_sums;
 mod labels;
+mod measure;
+mod robust;
+mod row_dependent;
+mod totals;
 
 use self::bootstrap::{Replicates, replicates};
-use self::gains::Cell;
-use self::interval::{Measured, of_masked_ratio, of_mean, of_ratio};
+use self::interval::Measured;
 use self::label_sums::{LabelSums, label_sums, label_terms};
-use crate::error::Result;
-use crate::evaluate::plan::settings::{GroupShare, Kind, Settings, Term};
+use crate::error::{Error, Result};
+use crate::evaluate::plan::settings::{GroupShare, KnownPairs, Settings, Term};
 use crate::evaluate::report::{EvaluationResult, Row};
 use crate::evaluate::tally::Tally;
-use crate::evaluate::tally::layout::{
-    CROSS, CROSS_HH, CROSS_HX, CROSS_XH, D, DD, H, HH, Layout, MASK, MASK_DD, MASK_H, MASK_XD, SLOTS, UNLABELLED, VOID, X, XD, XH,
-    XX,
-};
+use crate::evaluate::tally::exact_layout::ExactLayout;
+use crate::evaluate::tally::layout::Layout;
 use crate::metrics::{Assumption, Estimator, Shape};
 use crate::progress::{Progress, Silent};
 use crate::request::EMPTY_ROWS;
-use crate::request::IntervalKind;
 
-/// What is measured: one number a model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::evaluate) struct Key {
-    pub(in crate::evaluate) metric: usize,
-    pub(in crate::evaluate) ki: usize,
-    pub(in crate::evaluate) estimator: Estimator,
-    pub(in crate::evaluate) column: usize,
-    pub(in crate::evaluate) group: usize,
+/// What observed labels are weighed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    /// A column of the table of inverse propensities.
+    Column(usize),
+    /// Row-dependent propensities, by place.
+    RowDependent(usize),
+    /// Pairs of known status, by place.
+    KnownPairs(usize),
 }
 
-/// A tally with its totals.
-pub(in crate::evaluate) struct Finish<'a> {
-    pub(in crate::evaluate) tally: &'a Tally,
-    pub(in crate::evaluate) settings: &'a Settings,
-    pub(in crate::evaluate) layout: Layout,
-    pub(in crate::evaluate) totals: Vec<f64>,
+/// What is measured: one number per model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Key {
+    metric: usize,
+    ki: usize,
+    estimator: Estimator,
+    source: Source,
+    group: usize,
+}
+
+impl Key {
+    /// The column; that of what is observed where there is none.
+    fn column(self) -> usize {
+        match self.source {
+            Source::Column(column) => column,
+            Source::RowDependent(_) | Source::KnownPairs(_) => 0,
+        }
+    }
+}
+
+/// A tally, and what follows from all of it.
+struct Finish<'a> {
+    tally: &'a Tally,
+    settings: &'a Settings,
+    layout: Layout,
+    exact: ExactLayout,
     terms: Vec<Term>,
-    pub(in crate::evaluate) labels: Vec<LabelSums>,
-    /// Places of the label metrics among those asked for.
-    pub(in crate::evaluate) label_places: Vec<usize>,
-    pub(in crate::evaluate) replicates: Option<Replicates>,
+    labels: Vec<LabelSums>,
+    /// Places of the label metrics among the metrics.
+    label_places: Vec<usize>,
+    replicates: Option<Replicates>,
 }
 
 impl Tally {
@@ -55,7 +80,7 @@ impl Tally {
         self.finish_watched(&Silent)
     }
 
-    /// The same, watched: the bootstrap takes long.
+    /// The same with progress: the bootstrap takes long.
     pub fn finish_watched(&self, progress: &dyn Progress) -> Result<EvaluationResult> {
         let finish = Finish::new(self, progress)?;
         let rows = finish.rows()?;
@@ -63,22 +88,24 @@ impl Tally {
         let findings = diagnose::findings(&finish, &rows, &comparisons)?;
         let notes = diagnose::notes(&finish);
         let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
-        Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions.clone(), findings, notes })
+        Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions().clone(), findings, notes })
     }
 }
 
 impl<'a> Finish<'a> {
     fn new(tally: &'a Tally, progress: &dyn Progress) -> Result<Finish<'a>> {
+        tally.check_complete()?;
         let settings = &tally.settings;
         let terms = settings.terms()?;
-        let layout = Layout::new(settings, terms.len());
+        let exact =
+            ExactLayout::new(settings, &terms).ok_or_else(|| Error::value("the tally has more cells than memory can hold"))?;
         let label_places: Vec<usize> = label_terms(settings)?.iter().map(|term| term.0).collect();
         let models = if label_places.is_empty() { 0 } else { settings.models.len() };
         Ok(Finish {
             tally,
             settings,
-            layout,
-            totals: tally.totals(layout.len())?,
+            layout: Layout::new(settings, terms.len()),
+            exact,
             terms,
             labels: (0..models).map(|model| label_sums(tally, model)).collect::<Result<_>>()?,
             label_places,
@@ -87,22 +114,38 @@ impl<'a> Finish<'a> {
     }
 
     /// Rows that means are over.
-    pub(in crate::evaluate) fn n(&self) -> f64 {
-        let left_out =
-            if self.settings.conventions.differs(&EMPTY_ROWS) { self.totals[self.layout.counter(UNLABELLED)] } else { 0.0 };
-        self.settings.rows as f64 - left_out
+    fn n(&self) -> f64 {
+        let left_out = if self.settings.conventions().differs(&EMPTY_ROWS) { self.tally.totals.rows.unlabelled } else { 0 };
+        self.settings.rows.saturating_sub(left_out) as f64
+    }
+
+    /// The rows that a number is a mean over: all of them where some are known better than by what is observed.
+    fn n_of(&self, key: Key) -> f64 {
+        if key.estimator == Estimator::DoublyRobust { self.settings.rows as f64 } else { self.n() }
+    }
+
+    /// Where the numbers of a metric and estimator come from.
+    fn sources(&self, metric: usize, estimator: Estimator) -> Vec<Source> {
+        let columns = self.settings.columns_of(estimator).into_iter().map(Source::Column);
+        let by_row = self.settings.row_dependent.iter().enumerate().filter(|(_, of)| match estimator {
+            Estimator::Unbiased => of.metrics[metric],
+            Estimator::Ratio => of.fits.iter().flatten().any(|fit| fit.ratios[metric].iter().any(|ratios| !ratios.is_empty())),
+            _ => false,
+        });
+        let known = (0..self.settings.robust.len()).filter(|_| estimator == Estimator::DoublyRobust);
+        columns.chain(by_row.map(|(place, _)| Source::RowDependent(place))).chain(known.map(Source::KnownPairs)).collect()
     }
 
     /// Everything that is measured, in the order of reports.
-    pub(in crate::evaluate) fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<Key> {
         let mut keys = Vec::new();
         for (metric, chosen) in self.settings.metrics.iter().enumerate() {
-            for ki in 0..self.settings.ks.len() {
-                for estimator in &chosen.estimators {
-                    for column in self.settings.columns_of(*estimator) {
-                        for group in 0..self.settings.groups.len() {
-                            keys.push(Key { metric, ki, estimator: *estimator, column, group });
-                        }
+            for ki in 0..self.settings.ks().len() {
+                for estimator in chosen.estimators.iter().copied() {
+                    for source in self.sources(metric, estimator) {
+                        // The ratio of later and observed hits is one for all labels.
+                        let groups = if estimator == Estimator::Ratio { 1 } else { self.settings.groups.len() };
+                        keys.extend((0..groups).map(|group| Key { metric, ki, estimator, source, group }));
                     }
                 }
             }
@@ -110,29 +153,48 @@ impl<'a> Finish<'a> {
         keys
     }
 
+    /// Whether there is such a number for a model: fits of row-dependent propensities may be about other predictions.
+    fn applies(&self, key: Key, model: usize) -> bool {
+        let Source::RowDependent(of) = key.source else { return true };
+        let fit = self.settings.row_dependent[of].fits[model].as_ref();
+        fit.is_some_and(|fit| key.estimator != Estimator::Ratio || !fit.ratios[key.metric][key.ki].is_empty())
+    }
+
+    /// What reports call the propensities.
+    fn origin(&self, key: Key) -> Option<String> {
+        match key.source {
+            Source::Column(column) => self.settings.columns[column].origin.clone(),
+            Source::RowDependent(of) => Some(self.settings.row_dependent[of].origin.clone()),
+            Source::KnownPairs(of) => match self.settings.robust[of] {
+                KnownPairs::Shown => self.settings.columns.get(1).and_then(|column| column.origin.clone()),
+                KnownPairs::Later => None,
+            },
+        }
+    }
+
     fn rows(&self) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for key in self.keys() {
-            for model in 0..self.settings.models.len() {
+            for model in (0..self.settings.models.len()).filter(|model| self.applies(key, *model)) {
                 let measured = self.measure(key, model);
-                let (low, high) = measured.ends(self.settings.level);
+                let (low, high) = measured.ends(self.settings.level());
                 let bias = self.bias(key, model);
                 let mut assumption = self.assumption(key)?.sentence().to_owned();
-                if let Some((_, tau)) = self.settings.columns[key.column].clip {
+                if let Some((_, tau)) = self.settings.columns[key.column()].clip {
                     assumption = format!("{assumption} (inverse propensities cut at {tau})");
                 }
                 rows.push(Row {
                     metric: self.settings.metrics[key.metric].name(),
-                    k: self.settings.ks[key.ki],
+                    k: self.settings.ks()[key.ki],
                     estimator: key.estimator,
-                    propensity: self.settings.columns[key.column].origin.clone(),
+                    propensity: self.origin(key),
                     group: self.settings.groups[key.group].0.clone(),
                     model: self.settings.models[model].clone(),
                     value: measured.value,
                     se: measured.se(),
                     low,
                     high,
-                    n: self.n() as u64,
+                    n: self.n_of(key) as u64,
                     assumption,
                     bias,
                 });
@@ -141,146 +203,49 @@ impl<'a> Finish<'a> {
         Ok(rows)
     }
 
-    /// The declared assumption, or what takes its place on a controlled set.
+    /// The declared assumption, or what takes its place on a controlled set and under row-dependent propensities.
     fn assumption(&self, key: Key) -> Result<Assumption> {
         let metric = self.settings.metrics[key.metric].metric()?;
         let declared = metric.offer(key.estimator).map_or(Assumption::Complete, |offer| offer.assumption);
-        if !self.settings.is_controlled {
-            return Ok(declared);
-        }
-        Ok(match (key.estimator, metric.shape()) {
-            (Estimator::Unbiased, Shape::Sum(_)) => Assumption::KnownRate,
-            (Estimator::Unbiased, Shape::Product) if self.settings.controlled.is_some() => Assumption::WithoutReplacement,
+        Ok(match (key.estimator, metric.shape(), key.source) {
+            (Estimator::DoublyRobust, _, Source::KnownPairs(of)) if self.settings.robust[of] == KnownPairs::Later => {
+                Assumption::LaterRows
+            }
+            (Estimator::Unbiased, Shape::Product, Source::RowDependent(_)) => Assumption::RowDependentIndependent,
+            (Estimator::Unbiased, _, Source::RowDependent(_)) => Assumption::RowDependent,
+            (Estimator::Unbiased, Shape::Sum(_), _) if self.settings.is_controlled => Assumption::KnownRate,
+            (Estimator::Unbiased, Shape::Product, _) if self.settings.controlled.is_some() => Assumption::WithoutReplacement,
             _ => declared,
         })
     }
 
-    pub(in crate::evaluate) fn term(&self, key: Key) -> Option<(usize, &Term)> {
-        self.terms.iter().enumerate().find(|(_, term)| term.metric == key.metric)
-    }
-
-    /// A total of (key, model).
-    pub(in crate::evaluate) fn total(&self, key: Key, model: usize, slot: usize) -> f64 {
-        let Some((place, _)) = self.term(key) else { return f64::NAN };
-        self.totals[self.layout.model(key.group, model, place, key.ki) + slot * self.layout.width + key.column]
-    }
-
-    /// A total of the best row terms.
-    fn best(&self, key: Key, slot: usize) -> f64 {
-        let Some((place, _)) = self.term(key) else { return f64::NAN };
-        self.totals[self.layout.best(key.group, place, key.ki) + slot * self.layout.width + key.column]
-    }
-
-    fn cell<'b>(&self, key: Key, term: &'b Term) -> Cell<'b> {
-        Cell { term, ki: key.ki, group: key.group, column: key.column }
-    }
-
-    fn bias(&self, key: Key, model: usize) -> Option<f64> {
-        let (_, term) = self.term(key).filter(|_| key.estimator == Estimator::Clipped)?;
-        gains::clipping_bias(self.tally, self.n(), self.cell(key, term), model)
-    }
-
-    pub(in crate::evaluate) fn is_mask(&self) -> bool {
-        self.settings.interval == IntervalKind::Mask
-    }
-
-    /// Whether there is a mask variance: for what is observed only with one set of propensities, and not for products of labels that
-    /// were shown without replacement.
-    fn has_masked(&self, key: Key, term: &Term) -> bool {
-        let without_replacement = matches!(term.kind, Kind::Product) && self.settings.controlled.is_some();
-        key.column != 0 || (self.settings.only_column().is_some() && !without_replacement)
-    }
-
     /// The value of one model with its variance.
-    pub(in crate::evaluate) fn measure(&self, key: Key, model: usize) -> Measured {
-        let Some((_, term)) = self.term(key) else { return self.measure_label(key, model) };
-        if self.total(key, model, VOID) > 0.0 {
-            return Measured::default();
-        }
-        let (n, x, xx) = (self.n(), self.total(key, model, X), self.total(key, model, XX));
-        match key.estimator {
-            Estimator::Normalized => {
-                let (d, dd, xd) = (self.best(key, D), self.best(key, DD), self.total(key, model, XD));
-                let variance = if self.is_mask() {
-                    let masked = (self.total(key, model, MASK), self.total(key, model, MASK_XD), self.best(key, MASK_DD));
-                    of_masked_ratio(x / d, d, masked)
-                } else {
-                    of_ratio(n, x / d, d, (xx, xd, dd))
-                };
-                Measured::new(x / d, variance)
+    fn measure(&self, key: Key, model: usize) -> Measured {
+        match (key.source, self.term(key)) {
+            (_, None) => self.measure_label(key, model),
+            (Source::Column(_), Some((_, term))) => self.measure_column(key, term, model),
+            (Source::RowDependent(of), Some((_, term))) if key.estimator == Estimator::Ratio => {
+                self.measure_ratio(key, term, of, model)
             }
-            Estimator::Hajek => {
-                let [h, hh, xh, slots] = [H, HH, XH, SLOTS].map(|slot| self.total(key, model, slot));
-                let share = slots / n;
-                let variance = if self.is_mask() {
-                    // Shown hits are among the shown pairs: their squares are their covariances with the shown weight.
-                    let hits = self.total(key, model, MASK);
-                    of_masked_ratio(x / h, h, (hits, hits, self.total(key, model, MASK_H)))
-                } else {
-                    of_ratio(n, x / h, h, (xx, xh, hh))
-                };
-                Measured::new(x / h * share, variance.map(|v| v * share * share))
-            }
-            Estimator::Ratio | Estimator::DoublyRobust => Measured::default(),
-            Estimator::Observed | Estimator::Unbiased | Estimator::Clipped => {
-                let value = if matches!(term.kind, Kind::Product) { 1.0 - x / n } else { x / n };
-                let known = match self.settings.interval {
-                    IntervalKind::Population => of_mean(n, x, xx),
-                    IntervalKind::Mask if !self.has_masked(key, term) => None,
-                    IntervalKind::Mask => Some(self.total(key, model, MASK).max(0.0) / (n * n)),
-                };
-                Measured::new(value, known.map(|v| v + gains::uncertainty(self.tally, n, self.cell(key, term), model, None)))
-            }
+            (Source::RowDependent(of), Some((_, term))) => self.measure_by_row(key, term, of, model),
+            (Source::KnownPairs(of), Some((_, term))) => self.measure_robust(key, term, of, model),
         }
     }
 
     /// The difference of two models, its variance from paired rows.
-    pub(in crate::evaluate) fn difference(&self, key: Key, pair: usize, a: usize, b: usize) -> Measured {
+    fn difference(&self, key: Key, pair: usize, a: usize, b: usize) -> Measured {
         let (of_a, of_b) = (self.measure(key, a), self.measure(key, b));
         let (Some(x), Some(y)) = (of_a.value, of_b.value) else { return Measured::default() };
-        let Some((place, term)) = self.term(key) else {
-            return Measured::new(x - y, self.label_difference_variance(key, a, b));
+        let variance = match (key.source, self.term(key)) {
+            (_, None) => self.label_difference_variance(key, a, b),
+            (Source::Column(_), Some((_, term))) => self.column_difference_variance(key, term, pair, (a, b), (of_a, of_b)),
+            (Source::RowDependent(of), Some((_, term))) if key.estimator == Estimator::Ratio => {
+                self.ratio_difference_variance(key, term, of, pair, (a, b))
+            }
+            (Source::RowDependent(of), Some((_, term))) => self.by_row_difference_variance(key, term, of, pair, (a, b)),
+            (Source::KnownPairs(of), Some((_, term))) => self.robust_difference_variance(key, term, of, pair, (a, b)),
         };
-        let n = self.n();
-        let cross_of = |slot: usize| self.totals[self.layout.pair(slot, key.group, pair, place, key.ki) + key.column];
-        let (cross, d) = (cross_of(CROSS), self.best(key, D));
-        let both = |slot: usize| (self.total(key, a, slot), self.total(key, b, slot));
-        // With the same denominator for both, the difference is one ratio.
-        let squares = |of: usize| both(of).0 + both(of).1 - 2.0 * cross;
-        let variance = match (key.estimator, self.settings.interval) {
-            (Estimator::Hajek, kind) => {
-                let ((xa, xb), (ha, hb), (sa, sb)) = (both(X), both(H), both(SLOTS));
-                let (ra, rb) = (xa / ha, xb / hb);
-                let products = match kind {
-                    IntervalKind::Mask => cross - (ra + rb) * cross + ra * rb * cross_of(CROSS_HH),
-                    IntervalKind::Population => {
-                        let products = cross - rb * cross_of(CROSS_XH) - ra * cross_of(CROSS_HX) + ra * rb * cross_of(CROSS_HH);
-                        products * n / (n - 1.0)
-                    }
-                };
-                let covariance = products * (sa / n) * (sb / n) / (ha * hb);
-                of_a.variance.zip(of_b.variance).map(|(a, b)| (a + b - 2.0 * covariance).max(0.0))
-            }
-            (Estimator::Normalized, IntervalKind::Mask) => {
-                let (ad, bd) = both(MASK_XD);
-                of_masked_ratio(x - y, d, (squares(MASK), ad - bd, self.best(key, MASK_DD)))
-            }
-            (Estimator::Normalized, IntervalKind::Population) => {
-                let (ad, bd) = both(XD);
-                of_ratio(n, x - y, d, (squares(XX), ad - bd, self.best(key, DD)))
-            }
-            (_, IntervalKind::Mask) if !self.has_masked(key, term) => None,
-            (_, IntervalKind::Mask) => Some(squares(MASK).max(0.0) / (n * n)),
-            (_, IntervalKind::Population) => {
-                let (sa, sb) = both(X);
-                of_mean(n, sa - sb, squares(XX))
-            }
-        };
-        let extra = match key.estimator {
-            Estimator::Unbiased | Estimator::Clipped => gains::uncertainty(self.tally, n, self.cell(key, term), a, Some(b)),
-            _ => 0.0,
-        };
-        Measured::new(x - y, variance.map(|v| v + extra))
+        Measured::new(x - y, variance)
     }
 
     fn shares(&self) -> Vec<GroupShare> {

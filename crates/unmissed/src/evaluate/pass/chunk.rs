@@ -1,34 +1,30 @@
-//! The one pass over the rows: selects the top k of each row once and sums the row terms of every cell.
+//! A chunk of rows: selects the top k of each row once and sums the row terms of every cell.
 //!
-//! Rows go in chunks of [`CHUNK`] by their absolute number. The sums of a chunk depend on its rows alone and are kept apart until
-//! the finish adds them in order, so the result is the same to the last bit for any number of threads, and for any number of
-//! shards, whose borders lie between chunks.
+//! What a row adds depends on the row alone, and sums do not depend on the order of rows, so chunks may be any rows. They
+//! have at most [`CHUNK`], as many as fit into the words of fixed point.
 
+use super::row_dependent::FitScratch;
 use super::row_terms::sum_groups;
-use super::select::{NONE, top_k};
 use crate::evaluate::plan::Plan;
-use crate::evaluate::plan::table::BLOCK;
-use crate::evaluate::tally::layout::{ROWS, UNLABELLED};
+use crate::evaluate::tally::fixed::{BLOCK, MOST_TERMS};
+use crate::evaluate::tally::sums::ChunkSums;
 use crate::metrics::UNRANKED;
+use crate::top_k::{NONE, top_k};
+use std::ops::Range;
 
-/// Rows in a chunk. A part of the tally format.
-pub const CHUNK: usize = 4096;
+/// Rows in a chunk.
+pub(in crate::evaluate) const CHUNK: usize = MOST_TERMS;
 
 /// Rows whose labels are looked up together.
 const BATCH: usize = 32;
 
 /// What a chunk yields.
 pub(in crate::evaluate) struct ChunkResult {
-    pub(in crate::evaluate) sums: Vec<f64>,
-    /// For each model, as many labels a row as top lists are long; open slots are [`NONE`].
+    pub(in crate::evaluate) sums: ChunkSums,
+    /// For each model, as many labels per row as top lists are long; open slots are [`NONE`].
     pub(in crate::evaluate) tops: Vec<Vec<u32>>,
     /// For each model, a word for each 64 slots of a row: bit r says that the label at rank r is observed.
     pub(in crate::evaluate) hits: Vec<Vec<u64>>,
-}
-
-/// Rows of a chunk.
-fn rows_of(plan: &Plan<'_>, chunk: usize) -> std::ops::Range<usize> {
-    chunk * CHUNK..((chunk + 1) * CHUNK).min(plan.truth.rows())
 }
 
 /// A relevant label in the top list.
@@ -44,7 +40,7 @@ pub(in crate::evaluate) struct Hit {
 pub(in crate::evaluate) struct Scratch {
     keys: Vec<u64>,
     /// Labels of the rows of the batch, sorted within each row.
-    batch: Vec<u32>,
+    pub(in crate::evaluate) batch: Vec<u32>,
     /// Places in the table of these labels.
     batch_places: Vec<usize>,
     /// Inverse propensities of these labels, column last.
@@ -73,6 +69,7 @@ pub(in crate::evaluate) struct Scratch {
     /// Row terms by (model, term, k, column).
     pub(in crate::evaluate) terms: Vec<f64>,
     pub(in crate::evaluate) sets: super::sets::SetScratch,
+    pub(in crate::evaluate) fits: FitScratch,
 }
 
 impl Scratch {
@@ -85,11 +82,11 @@ impl Scratch {
 
 /// Compiled for several instruction sets, of which the best that the processor has is taken at run time.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
-pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResult {
-    let (rows, kmax, words) = (rows_of(plan, chunk), plan.settings.depth, plan.words());
+pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> ChunkResult {
+    let (kmax, words) = (plan.settings.depth, plan.words());
     let models = plan.models.len();
     let mut result = ChunkResult {
-        sums: vec![0.0; plan.layout.len()],
+        sums: ChunkSums::new(plan),
         tops: vec![vec![NONE; rows.len() * kmax]; models],
         hits: vec![vec![0; rows.len() * words]; models],
     };
@@ -98,22 +95,24 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResu
         hits: vec![Vec::new(); models],
         group_hits: vec![Vec::new(); models],
         lens: vec![0; models],
-        terms: vec![0.0; models * plan.terms.len() * plan.settings.ks.len() * plan.layout.width],
+        terms: vec![0.0; models * plan.terms.len() * plan.settings.ks().len() * plan.layout.width],
         ..Scratch::default()
     };
-    let first = rows.start;
-    for row in rows {
-        if (row - first).is_multiple_of(BATCH) {
-            gather(plan, row..(row + BATCH).min(rows_of(plan, chunk).end), &mut scratch);
+    let has_more = plan.shown.is_some() || !plan.row_dependent.is_empty() || !plan.robust.is_empty();
+    for row in rows.clone() {
+        let local = row - rows.start;
+        if local.is_multiple_of(BATCH) {
+            gather(plan, row..(row + BATCH).min(rows.end), &mut scratch);
         }
-        select_and_match(plan, row, row - first, &mut scratch, &mut result);
-        let local = row - first;
+        select_and_match(plan, row, local, &mut scratch, &mut result);
         let ChunkResult { sums, tops, .. } = &mut result;
         sum_groups(plan, &mut scratch, sums, |s, group, sums| {
-            if plan.shown.is_some() {
+            if has_more {
                 let top = |model: usize| &tops[model][local * kmax..local * kmax + s.lens[model]];
                 let tops: Vec<&[u32]> = (0..models).map(top).collect();
-                super::hajek::sum_row(plan, row, &tops, group, &s.terms, sums);
+                super::hajek::sum_row(plan, row, &tops, group, &s.terms, &mut sums.exact);
+                super::row_dependent::sum_row(plan, row, group, s, &mut sums.exact);
+                super::robust::sum_row(plan, row, &tops, group, &mut sums.exact);
             }
         });
     }
@@ -123,7 +122,7 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, chunk: usize) -> ChunkResu
 /// Copies the columns of all labels of the next rows. They are anywhere in memory, and loads that do not wait for each other
 /// overlap: one by one, when they are needed, they would take most of the time of the pass.
 #[inline(always)]
-fn gather(plan: &Plan<'_>, rows: std::ops::Range<usize>, s: &mut Scratch) {
+fn gather(plan: &Plan<'_>, rows: Range<usize>, s: &mut Scratch) {
     let width = plan.layout.width;
     s.batch.clear();
     if plan.truth.is_sorted() {
@@ -160,14 +159,13 @@ fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, 
     s.places.extend_from_slice(&s.batch_places[s.start..s.next]);
     // A row without relevant labels has no hits either: any number will do.
     s.share = plan.label_counts.map_or(1.0, |counts| 1.0 / f64::from(counts[row].max(1)));
-    result.sums[plan.layout.counter(ROWS)] += 1.0;
-    result.sums[plan.layout.counter(UNLABELLED)] += f64::from(u8::from(truth.is_empty()));
+    result.sums.rows.unlabelled += u64::from(truth.is_empty());
     for (model, scores) in plan.models.iter().enumerate() {
         let (ids, values) = scores.row(row);
         let top = &mut result.tops[model][local * kmax..(local + 1) * kmax];
         let len = top_k(ids, values, &mut s.keys, top);
         s.lens[model] = len;
-        result.sums[plan.layout.silent(model)] += f64::from(u8::from(len == 0));
+        result.sums.rows.silent[model] += u64::from(len == 0);
         let (ranks, hits) = (&mut s.ranks[model], &mut s.hits[model]);
         ranks.clear();
         hits.clear();

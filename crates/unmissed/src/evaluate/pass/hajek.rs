@@ -9,23 +9,31 @@
 
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
-use crate::evaluate::tally::layout::{CROSS_HH, CROSS_HX, CROSS_XH, H, HH, MASK_H, SLOTS, XH};
+use crate::evaluate::tally::exact::ExactSum;
+use crate::evaluate::tally::exact_layout::slot;
 
 /// The column of the known rate.
 const COLUMN: usize = 1;
 
 /// Adds the shown weight of a row, its square, and its products with the row terms of a group, by model and by pair.
-pub(in crate::evaluate) fn sum_row(plan: &Plan<'_>, row: usize, tops: &[&[u32]], group: usize, terms: &[f64], sums: &mut [f64]) {
+pub(in crate::evaluate) fn sum_row(
+    plan: &Plan<'_>,
+    row: usize,
+    tops: &[&[u32]],
+    group: usize,
+    terms: &[f64],
+    sums: &mut [ExactSum],
+) {
     let Some(shown) = plan.shown else { return };
-    let (layout, shown) = (plan.layout, shown.row_ids(row));
+    let shown = shown.row_ids(row);
     let inverse = |label: u32| plan.table.inverse_at(plan.table.place(label))[COLUMN];
     for (place, term) in plan.terms.iter().enumerate() {
-        let Kind::Sum { discounts, scales, .. } = &term.kind else { continue };
-        for (ki, k) in plan.settings.ks.iter().enumerate() {
+        let Kind::Sum { discounts, .. } = &term.kind else { continue };
+        for (ki, k) in plan.settings.ks().iter().enumerate() {
             // The shown labels of each top list with their weights.
             let weights_of = |top: &&[u32]| {
                 let kept = top.iter().take(*k).enumerate().filter(|(_, label)| shown.contains(label));
-                kept.map(|(rank, label)| (*label, discounts[rank] * inverse(*label) * scales[ki])).collect::<Vec<(u32, f64)>>()
+                kept.map(|(rank, label)| (*label, discounts[rank] * inverse(*label))).collect::<Vec<(u32, f64)>>()
             };
             let weights: Vec<Vec<(u32, f64)>> = tops.iter().map(weights_of).collect();
             let total = |model: usize| weights[model].iter().map(|entry| entry.1).sum::<f64>();
@@ -38,23 +46,24 @@ pub(in crate::evaluate) fn sum_row(plan: &Plan<'_>, row: usize, tops: &[&[u32]],
                 weights[a].iter().filter_map(of_both).sum()
             };
             for (model, top) in tops.iter().enumerate() {
-                let (h, start) = (total(model), layout.model(group, model, place, ki) + COLUMN);
-                sums[start + H * layout.width] += h;
-                sums[start + HH * layout.width] += h * h;
-                sums[start + XH * layout.width] += x(model) * h;
-                sums[start + SLOTS * layout.width] += discounts[..(*k).min(top.len())].iter().sum::<f64>() * scales[ki];
+                let h = total(model);
+                let at = |slot: usize| plan.exact.shown([group, model, place, ki], slot);
+                sums[at(slot::H)].add(h);
+                sums[at(slot::HH)].add_product(h, h);
+                sums[at(slot::XH)].add_product(x(model), h);
+                sums[at(slot::SLOTS)].add(discounts[..(*k).min(top.len())].iter().sum());
                 if plan.mask {
-                    sums[start + MASK_H * layout.width] += missing(model, model);
+                    sums[at(slot::MASK_H)].add(missing(model, model));
                 }
             }
-            for (pair, (a, b)) in plan.settings.pairs().into_iter().enumerate() {
-                let mut add = |slot: usize, value: f64| sums[layout.pair(slot, group, pair, place, ki) + COLUMN] += value;
+            for (pair, (a, b)) in plan.pairs.iter().copied().enumerate() {
+                let at = |slot: usize| plan.exact.shown_pair([group, pair, place, ki], slot);
                 if plan.mask {
-                    add(CROSS_HH, missing(a, b));
+                    sums[at(slot::CROSS_HH)].add(missing(a, b));
                 } else {
-                    add(CROSS_XH, x(a) * total(b));
-                    add(CROSS_HX, total(a) * x(b));
-                    add(CROSS_HH, total(a) * total(b));
+                    sums[at(slot::CROSS_XH)].add_product(x(a), total(b));
+                    sums[at(slot::CROSS_HX)].add_product(total(a), x(b));
+                    sums[at(slot::CROSS_HH)].add_product(total(a), total(b));
                 }
             }
         }

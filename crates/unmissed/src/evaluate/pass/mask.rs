@@ -1,6 +1,6 @@
 //! Estimated mask variances of row terms: these rows, and only which labels are missing is random.
 //!
-//! Unbiased sums: a label with gain g (weight times discount over scale) adds `g^2 q^2 (1 - p)`, an unbiased estimate of its share
+//! Unbiased sums: a label with gain g (weight times discount) adds `g^2 q^2 (1 - p)`, an unbiased estimate of its share
 //! `g^2 y (1 - p)/p`; for a clipped column `g^2 min(q, tau)^2 (1 - p)`. Unbiased products and other functions of the label set: the
 //! squared estimate minus an unbiased estimate of the square, `f~^2 - (f^2)~`; for products `f^2 = f`, since f is 0 or 1. Two
 //! models: the same with `g_a g_b`, and with `f~_a f~_b - (f_a f_b)~`, where the product of two products is the product over the
@@ -24,10 +24,11 @@ use super::chunk::{Hit, Scratch};
 use super::sets::{mask_covariance, observed_covariance};
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
-use crate::evaluate::tally::layout::{CROSS, MASK, MASK_DD, MASK_XD};
+use crate::evaluate::tally::exact::ExactSum;
+use crate::evaluate::tally::exact_layout::slot;
 
 /// Adds the mask variances of each model and the covariances of each pair.
-pub(in crate::evaluate) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
+pub(in crate::evaluate) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [ExactSum]) {
     if plan.needs_best {
         sum_best(plan, group, s, sums);
     }
@@ -37,14 +38,14 @@ pub(in crate::evaluate) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scrat
     for a in 0..models {
         for b in a..models {
             for term in 0..plan.terms.len() {
-                for ki in 0..plan.settings.ks.len() {
-                    let start = if a == b {
-                        plan.layout.model(group, a, term, ki) + MASK * plan.layout.width
-                    } else {
-                        plan.layout.pair(CROSS, group, pair, term, ki)
-                    };
+                for ki in 0..plan.settings.ks().len() {
                     for column in first..plan.settings.columns.len() {
-                        sums[start + column] += covariance(plan, s, (term, ki, column), (a, b));
+                        let place = if a == b {
+                            plan.exact.mask([group, a, term, ki], slot::MASK, column)
+                        } else {
+                            plan.exact.mask_pair([group, pair, term, ki], column)
+                        };
+                        sums[place].add(covariance(plan, s, (term, ki, column), (a, b)));
                     }
                 }
             }
@@ -65,22 +66,22 @@ fn propensity(plan: &Plan<'_>, q: &[f64], column: usize) -> f64 {
 
 fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
     let (term, ki, column) = cell;
-    let k = plan.settings.ks[ki];
+    let k = plan.settings.ks()[ki];
     let (a, b) = (top(&s.group_hits[models.0], k), top(&s.group_hits[models.1], k));
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }
     let q_of = |hit: &Hit| plan.table.inverse_at(s.places[hit.at as usize]);
     match &plan.terms[term].kind {
-        Kind::Sum { discounts, scales, weighted, by_relevant } => {
-            let scale = scales[ki] * s.factor(*by_relevant);
+        Kind::Sum { discounts, weighted, by_relevant, .. } => {
+            let factor = s.factor(*by_relevant);
             let mut total = 0.0;
             for hit in a {
                 let Some(other) = b.iter().find(|other| other.at == hit.at) else { continue };
                 let weight = if *weighted { plan.table.weight(s.places[hit.at as usize]) } else { 1.0 };
                 let q = q_of(hit);
                 let gains = discounts[hit.rank as usize] * discounts[other.rank as usize] * weight * weight;
-                total += gains * scale * scale * q[column] * q[column] * (1.0 - propensity(plan, q, column));
+                total += gains * factor * factor * q[column] * q[column] * (1.0 - propensity(plan, q, column));
             }
             total
         }
@@ -112,28 +113,28 @@ fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), mod
 }
 
 /// Adds what the best row terms lose with each label: the largest inverse propensities first, and those behind a lost one move up.
-fn sum_best(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
+fn sum_best(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [ExactSum]) {
     let columns = plan.settings.columns.iter().enumerate().filter(|(_, column)| column.origin.is_some() && column.clip.is_none());
     for (column, _) in columns {
         for (term, of) in plan.terms.iter().enumerate() {
-            let Kind::Sum { discounts, scales, weighted, by_relevant } = &of.kind else { continue };
+            let Kind::Sum { discounts, weighted, by_relevant, .. } = &of.kind else { continue };
             let weight = |at: u32| if *weighted { plan.table.weight(s.places[at as usize]) } else { 1.0 };
             let q = |at: u32| plan.table.inverse_at(s.places[at as usize])[column];
             let mut order: Vec<(f64, u32)> = s.members.iter().map(|at| (q(*at) * weight(*at), *at)).collect();
             order.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
-            for (ki, k) in plan.settings.ks.iter().enumerate() {
-                let scale = scales[ki] * s.factor(*by_relevant);
+            for (ki, k) in plan.settings.ks().iter().enumerate() {
+                let factor = s.factor(*by_relevant);
                 let mut lost = 0.0;
                 for rank in (0..order.len().min(*k)).rev() {
                     let ((value, at), next) = (order[rank], order.get(rank + 1).map_or(0.0, |next| next.0));
-                    lost += discounts[rank] * scale * (value - next);
+                    lost += discounts[rank] * factor * (value - next);
                     let missing = 1.0 - 1.0 / q(at);
-                    sums[plan.layout.best(group, term, ki) + MASK_DD * plan.layout.width + column] += missing * lost * lost;
+                    sums[plan.exact.mask_best(group, term, ki, column)].add(missing * lost * lost);
                     for (model, hits) in s.group_hits.iter().enumerate() {
                         if let Some(hit) = top(hits, *k).iter().find(|hit| hit.at == at) {
-                            let gain = discounts[hit.rank as usize] * scale * value;
-                            let start = plan.layout.model(group, model, term, ki) + MASK_XD * plan.layout.width;
-                            sums[start + column] += missing * gain * lost;
+                            let gain = discounts[hit.rank as usize] * factor * value;
+                            let place = plan.exact.mask([group, model, term, ki], slot::MASK_XD, column);
+                            sums[place].add(missing * gain * lost);
                         }
                     }
                 }

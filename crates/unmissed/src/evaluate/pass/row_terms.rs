@@ -1,22 +1,25 @@
 //! Row terms: what one row adds to the sums of every cell.
 //!
 //! Columns go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
-//! nothing but their best row term.
+//! nothing but their best row term. Terms with a bound go into words of fixed point, the others into exact sums.
 
 use super::chunk::Scratch;
-use super::select::{FEW, sort_few};
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
-use crate::evaluate::plan::table::BLOCK;
-use crate::evaluate::tally::layout::{CROSS, D, DD, X, XD, XX};
+use crate::evaluate::tally::exact::ExactSum;
+use crate::evaluate::tally::exact_layout::slot;
+use crate::evaluate::tally::fixed::{BLOCK, Cut};
+use crate::evaluate::tally::layout::{D, DD, X, XD, XX};
+use crate::evaluate::tally::sums::ChunkSums;
+use crate::top_k::{FEW, sort_few};
 
 /// Adds the row terms of all labels together and of each group; `after` sees the row terms of each.
 #[inline(always)]
 pub(in crate::evaluate) fn sum_groups(
     plan: &Plan<'_>,
     s: &mut Scratch,
-    sums: &mut [f64],
-    after: impl Fn(&Scratch, usize, &mut [f64]),
+    sums: &mut ChunkSums,
+    after: impl Fn(&mut Scratch, usize, &mut ChunkSums),
 ) {
     // All labels of the row are members: the list is always 0, 1, ..., and only its length changes.
     while s.everybody.len() < s.places.len() {
@@ -44,7 +47,7 @@ pub(in crate::evaluate) fn sum_groups(
 
 /// Adds the row terms of one group.
 #[inline(always)]
-fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
+fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut ChunkSums) {
     let several = plan.models.len() > 1;
     if several || plan.shown.is_some() {
         s.terms.fill(0.0);
@@ -55,6 +58,14 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
     let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
     if plan.needs_best && plan.table.ordered {
         order(plan, s);
+    }
+    for model in 0..plan.models.len() {
+        if !s.group_hits[model].is_empty() {
+            sums.count_model(group, model);
+        }
+    }
+    if plan.needs_best {
+        sums.count_best(group);
     }
     for block in 0..plan.layout.width / BLOCK {
         for model in 0..plan.models.len() {
@@ -68,10 +79,11 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
     }
     super::sets::sum_sets(plan, group, s, sums);
     if several && any_hit && !plan.mask {
+        sums.count_pairs(group);
         sum_pairs(plan, group, s, sums);
     }
     if plan.mask {
-        super::mask::sum_mask(plan, group, s, sums);
+        super::mask::sum_mask(plan, group, s, &mut sums.exact);
     }
 }
 
@@ -88,11 +100,10 @@ fn weight_of(plan: &Plan<'_>, columns: &[f64], base: usize) -> f64 {
     plan.table.weight_column.map_or(1.0, |column| columns[base + column])
 }
 
+/// The columns of a block that have a meaning, as columns of the table.
 #[inline(always)]
-fn add(sums: &mut [f64], start: usize, f: impl Fn(usize) -> f64) {
-    for (column, sum) in sums[start..start + BLOCK].iter_mut().enumerate() {
-        *sum += f(column);
-    }
+fn columns_of(plan: &Plan<'_>, block: usize) -> std::ops::Range<usize> {
+    block * BLOCK..((block + 1) * BLOCK).min(plan.settings.columns.len())
 }
 
 /// The larger and the smaller of two, column by column.
@@ -124,7 +135,7 @@ fn order(plan: &Plan<'_>, s: &mut Scratch) {
 
 /// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
 #[inline(always)]
-fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
+fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut ChunkSums) {
     let (layout, kmax) = (plan.layout, plan.settings.kmax());
     let mut sorted_for = None;
     let count = s.members.len().min(kmax);
@@ -132,7 +143,7 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         s.best.resize(count, [0.0; BLOCK]);
     }
     for (place, term) in plan.terms.iter().enumerate() {
-        let Kind::Sum { discounts, scales, weighted, by_relevant } = &term.kind else { continue };
+        let Kind::Sum { discounts, weighted, by_relevant, .. } = &term.kind else { continue };
         let factor = s.factor(*by_relevant);
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
@@ -161,22 +172,40 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         }
         let mut total = [0.0; BLOCK];
         let mut rank = 0;
-        for (ki, (k, scale)) in plan.settings.ks.iter().zip(scales).enumerate() {
+        for (ki, k) in plan.settings.ks().iter().enumerate() {
             while rank < (*k).min(count) {
                 for (total, best) in total.iter_mut().zip(&s.best[rank]) {
                     *total += discounts[rank] * best;
                 }
                 rank += 1;
             }
+            let value = total.map(|t| t * factor);
+            if term.bounds.is_empty() {
+                for column in columns_of(plan, block) {
+                    let d = value[column % BLOCK];
+                    let at = |slot: usize| plan.exact.best(group, place, ki, slot, column);
+                    sums.exact[at(slot::D)].add(d);
+                    sums.exact[at(slot::DD)].add_product(d, d);
+                    for model in 0..plan.models.len() {
+                        let x = s.terms[plan.term_at(model, place, ki) + column];
+                        let at = plan.exact.model([group, model, place, ki], slot::XD, column);
+                        if !s.group_hits[model].is_empty() {
+                            sums.exact[at].add_product(x, d);
+                        }
+                    }
+                }
+                continue;
+            }
+            let magic = plan.magic(place, ki, block);
             let start = layout.best(group, place, ki) + block * BLOCK;
-            let value = total.map(|t| t * (scale * factor));
-            add(sums, start + D * layout.width, |column| value[column]);
-            add(sums, start + DD * layout.width, |column| value[column] * value[column]);
+            let d = Cut::new(value, magic);
+            d.add(magic, sums.words(start + D * layout.width));
+            d.add_products(&d, magic, sums.words(start + DD * layout.width));
             for model in 0..plan.models.len() {
                 if !s.group_hits[model].is_empty() {
-                    let x = block_of(&s.terms, plan.term_at(model, place, ki) + block * BLOCK);
+                    let x = Cut::new(block_of(&s.terms, plan.term_at(model, place, ki) + block * BLOCK), magic);
                     let start = layout.model(group, model, place, ki) + XD * layout.width + block * BLOCK;
-                    add(sums, start, |column| x[column] * value[column]);
+                    x.add_products(&d, magic, sums.words(start));
                 }
             }
         }
@@ -185,15 +214,15 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
 
 /// Adds the row terms of sums and products of one model and block of columns.
 #[inline(always)]
-fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut Scratch, sums: &mut [f64]) {
-    let (layout, ks) = (plan.layout, &plan.settings.ks);
+fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut Scratch, sums: &mut ChunkSums) {
+    let (layout, ks) = (plan.layout, plan.settings.ks());
     for (place, term) in plan.terms.iter().enumerate() {
         let mut total = [if matches!(term.kind, Kind::Product) { 1.0 } else { 0.0 }; BLOCK];
         let hits = &s.group_hits[model];
         let mut next = 0;
         for (ki, k) in ks.iter().enumerate() {
             let value = match &term.kind {
-                Kind::Sum { discounts, scales, weighted, by_relevant } => {
+                Kind::Sum { discounts, weighted, by_relevant, .. } => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
                         let base = (s.start + hits[next].at as usize) * layout.width;
                         let q = block_of(&s.inverse, base + block * BLOCK);
@@ -204,8 +233,8 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                         }
                         next += 1;
                     }
-                    let scale = scales[ki] * s.factor(*by_relevant);
-                    total.map(|t| t * scale)
+                    let factor = s.factor(*by_relevant);
+                    total.map(|t| t * factor)
                 }
                 Kind::Product => {
                     while next < hits.len() && (hits[next].rank as usize) < *k {
@@ -227,29 +256,43 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                 }
                 Kind::Set { .. } => break,
             };
-            let start = layout.model(group, model, place, ki) + block * BLOCK;
-            add(sums, start + X * layout.width, |column| value[column]);
-            add(sums, start + XX * layout.width, |column| value[column] * value[column]);
             let at = plan.term_at(model, place, ki) + block * BLOCK;
             s.terms[at..at + BLOCK].copy_from_slice(&value);
+            if term.bounds.is_empty() {
+                for column in columns_of(plan, block) {
+                    let at = |slot: usize| plan.exact.model([group, model, place, ki], slot, column);
+                    sums.exact[at(slot::X)].add(value[column % BLOCK]);
+                    sums.exact[at(slot::XX)].add_product(value[column % BLOCK], value[column % BLOCK]);
+                }
+                continue;
+            }
+            let (magic, start) = (plan.magic(place, ki, block), layout.model(group, model, place, ki) + block * BLOCK);
+            let x = Cut::new(value, magic);
+            x.add(magic, sums.words(start + X * layout.width));
+            x.add_products(&x, magic, sums.words(start + XX * layout.width));
         }
     }
 }
 
 /// Adds the products of the row terms of each pair of models.
 #[inline(always)]
-fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [f64]) {
-    let (layout, ks, terms) = (plan.layout, plan.settings.ks.len(), plan.terms.len());
-    let size = terms * ks * layout.width;
-    let start = layout.pair(CROSS, group, 0, 0, 0);
-    let mut pair = 0;
-    for a in 0..plan.models.len() {
-        for b in a + 1..plan.models.len() {
-            let (x, y) = (&s.terms[a * size..(a + 1) * size], &s.terms[b * size..(b + 1) * size]);
-            for ((sum, x), y) in sums[start + pair * size..start + (pair + 1) * size].iter_mut().zip(x).zip(y) {
-                *sum += x * y;
+fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut ChunkSums) {
+    let columns = plan.settings.columns.len();
+    for (pair, (a, b)) in plan.pairs.iter().copied().enumerate() {
+        for (place, term) in plan.terms.iter().enumerate() {
+            for ki in 0..plan.settings.ks().len() {
+                let (of_a, of_b) = (plan.term_at(a, place, ki), plan.term_at(b, place, ki));
+                for column in term.unbounded(columns) {
+                    let sum: &mut ExactSum = &mut sums.exact[plan.exact.pair([group, pair, place, ki], column)];
+                    sum.add_product(s.terms[of_a + column], s.terms[of_b + column]);
+                }
+                for block in 0..term.bounded(columns).end.div_ceil(BLOCK) {
+                    let magic = plan.magic(place, ki, block);
+                    let x = Cut::new(block_of(&s.terms, of_a + block * BLOCK), magic);
+                    let y = Cut::new(block_of(&s.terms, of_b + block * BLOCK), magic);
+                    x.add_products(&y, magic, sums.words(plan.layout.pair(group, pair, place, ki) + block * BLOCK));
+                }
             }
-            pair += 1;
         }
     }
 }

@@ -3,7 +3,10 @@
 use super::chunk::Scratch;
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
-use crate::evaluate::tally::layout::{VOID, X, XX};
+use crate::evaluate::tally::exact_layout::slot;
+use crate::evaluate::tally::fixed::{BLOCK, Cut};
+use crate::evaluate::tally::layout::{X, XX};
+use crate::evaluate::tally::sums::ChunkSums;
 use crate::metrics::{UNRANKED, Work};
 
 /// Buffers for functions of the label set.
@@ -32,8 +35,8 @@ impl SetScratch {
 
 /// Adds the row terms of one group.
 #[inline(always)]
-pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut [f64]) {
-    let (layout, ks) = (plan.layout, &plan.settings.ks);
+pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut ChunkSums) {
+    let (layout, ks) = (plan.layout, plan.settings.ks());
     for (place, term) in plan.terms.iter().enumerate() {
         let Kind::Set { term, unbiased } = &term.kind else { continue };
         for model in 0..plan.models.len() {
@@ -46,10 +49,13 @@ pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scrat
             s.sets.out.resize(ks.len(), 0.0);
             term.values(&s.sets.ranks, s.members.len(), ks, &mut s.sets.out);
             for (ki, value) in s.sets.out.iter().copied().enumerate() {
-                let start = layout.model(group, model, place, ki);
-                sums[start + X * layout.width] += value;
-                sums[start + XX * layout.width] += value * value;
                 s.terms[plan.term_at(model, place, ki)] = value;
+                let (magic, start) = (plan.magic(place, ki, 0), layout.model(group, model, place, ki));
+                let mut block = [0.0; BLOCK];
+                block[0] = value;
+                let x = Cut::new(block, magic);
+                x.add(magic, sums.words(start + X * layout.width));
+                x.add_products(&x, magic, sums.words(start + XX * layout.width));
             }
             if !unbiased {
                 continue;
@@ -64,13 +70,13 @@ pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scrat
                 let SetScratch { work, q, ranks, out, .. } = &mut s.sets;
                 let sound = term.unbiased(ranks, q, ks, work, out);
                 for (ki, value) in out.iter().enumerate() {
-                    let start = layout.model(group, model, place, ki) + column;
+                    let at = |slot: usize| plan.exact.model([group, model, place, ki], slot, column);
                     if sound || ranks.iter().all(|rank| *rank as usize >= ks[ki]) {
-                        sums[start + X * layout.width] += value;
-                        sums[start + XX * layout.width] += value * value;
+                        sums.exact[at(slot::X)].add(*value);
+                        sums.exact[at(slot::XX)].add_product(*value, *value);
                         s.terms[plan.term_at(model, place, ki) + column] = *value;
                     } else {
-                        sums[start + VOID * layout.width] += 1.0;
+                        sums.exact[at(slot::VOID)].add(1.0);
                         s.terms[plan.term_at(model, place, ki) + column] = 0.0;
                     }
                 }
@@ -95,7 +101,7 @@ pub(in crate::evaluate) fn mask_covariance(
     SetScratch::rank(&s.ranks[models.1], &s.members, &mut s.sets.others);
     s.sets.weigh(plan, &s.places, &s.members, column);
     let SetScratch { work, q, ranks, others, .. } = &mut s.sets;
-    x * y - function.unbiased_product(ranks, others, q, plan.settings.ks[ki], work)
+    x * y - function.unbiased_product(ranks, others, q, plan.settings.ks()[ki], work)
 }
 
 /// An estimate of the mask covariance of the observed row terms of two models, from what each observed label adds; `p` are
@@ -115,7 +121,7 @@ pub(in crate::evaluate) fn observed_covariance(
         }
         let kept = s.group_hits[model].iter().filter(|hit| Some(hit.at) != without);
         let mut out = [0.0];
-        function.values(&kept.map(|hit| hit.rank).collect::<Vec<_>>(), relevant, &plan.settings.ks[ki..=ki], &mut out);
+        function.values(&kept.map(|hit| hit.rank).collect::<Vec<_>>(), relevant, &plan.settings.ks()[ki..=ki], &mut out);
         out[0]
     };
     let whole = (value(models.0, None), value(models.1, None));

@@ -1,116 +1,20 @@
-//! From what was asked for to what is computed: which estimators of which metrics, and why not the others.
+//! Which estimators of which metrics are computed, and why not the others.
 //!
 //! Nobody who asks for everything gets an error: what does not exist is left out, with a note where that may surprise. What is
 //! asked for by name and cannot be is an error that explains.
 
-use super::columns;
-use super::settings::{ChosenMetric, Rate, Settings};
-use super::table::Table;
+use super::settings::{ChosenMetric, KnownPairs};
+use crate::data::Rate;
 use crate::error::{Error, Result};
-use crate::evaluate::builder::{Evaluation, same};
-use crate::evaluate::findings::{Finding, U002, U004, U005};
-use crate::evaluate::tally::labels::Positives;
+use crate::evaluate::builder::Evaluation;
 use crate::metrics::{self, Estimator, METRICS, Metric, Shape};
-use crate::propensity::checks;
-use crate::request::EMPTY_ROWS;
-
-/// Numbers are kept for each replicate; nobody needs more.
-const MOST_REPLICATES: usize = 1_000_000;
-
-impl Settings {
-    /// Whether anything needs counts by label.
-    pub(in crate::evaluate) fn by_label(&self) -> Result<bool> {
-        let mut by_label = self.columns.iter().any(|column| column.uncertain || column.clip.is_some());
-        for chosen in &self.metrics {
-            by_label |= matches!(chosen.metric()?.shape(), Shape::Label(_));
-        }
-        Ok(by_label)
-    }
-}
 
 impl Evaluation<'_> {
-    /// Checks everything and settles what is computed.
-    pub(in crate::evaluate) fn choose(&self, positives: &Positives) -> Result<(Settings, Table)> {
-        for p in &self.propensities {
-            same(&format!("the propensities '{}'", p.origin()), "labels", self.truth.cols(), p.len())?;
-        }
-        if self.bootstrap > MOST_REPLICATES {
-            return Err(Error::value("too many replicates of the bootstrap")
-                .expected(format!("at most {MOST_REPLICATES}"))
-                .found(self.bootstrap.to_string()));
-        }
-        if self.rate.is_some() && !self.propensities.is_empty() {
-            return Err(Error::value("a controlled set has a known rate, and propensity models describe other data")
-                .hint("leave out either the rate or the propensity models"));
-        }
-        if self.shown.is_some() && self.rate.is_none() {
-            return Err(Error::value("shown pairs without a rate").hint("give the rate at which pairs were shown, as in 16/300"));
-        }
-        if self.rate.is_some() && self.conventions.differs(&EMPTY_ROWS) {
-            return Err(Error::value("rows without a positive stay in the mean of a controlled set")
-                .hint("most rows were not shown what is relevant to them; leaving those out inflates every estimate"));
-        }
-        let mut notes = Vec::new();
-        let metrics = self.chosen_metrics(&mut notes)?;
-        if metrics.is_empty() {
-            return Err(Error::value("nothing is left to compute")
-                .expected("a metric and an estimator that it has")
-                .hint(notes.first().cloned().unwrap_or_else(|| "see the list of metrics".into())));
-        }
-        let (columns, table) = columns::table(self, positives)?;
-        let mut groups = vec![("all".to_owned(), self.truth.cols() as u64)];
-        if let Some(given) = &self.groups {
-            let mut sizes = vec![0u64; given.names().len()];
-            given.codes().iter().for_each(|code| {
-                if let Some(size) = sizes.get_mut(usize::from(*code)) {
-                    *size += 1;
-                }
-            });
-            groups.extend(given.names().iter().cloned().zip(sizes));
-            notes.push(format!("groups: {}", given.about()));
-        }
-        let changed = self.conventions.changed();
-        if !changed.is_empty() {
-            notes.push(format!("conventions: {}", changed.join(", ")));
-        }
-        if let Some((name, _)) = &self.weights {
-            notes.push(format!("weights: {name}"));
-        }
-        let longest = |offsets: &[u64]| offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
-        let stored = self.models.iter().map(|(_, scores)| longest(scores.offsets())).max().unwrap_or(1);
-        let settings = Settings {
-            rows: self.truth.rows() as u64,
-            labels: self.truth.cols() as u64,
-            depth: self.ks.last().copied().unwrap_or(1).min(stored).max(1),
-            ks: self.ks.clone(),
-            models: self.models.iter().map(|(name, _)| name.clone()).collect(),
-            columns,
-            groups,
-            level: self.level,
-            interval: self.interval,
-            bootstrap: self.bootstrap,
-            seed: self.seed,
-            weighted: self.weights.is_some(),
-            largest_weight: self.weights.as_ref().map_or(1.0, |(_, weights)| weights.iter().copied().fold(0.0, f64::max)),
-            controlled: match self.rate {
-                Some(Rate::Shown { shown, of }) => Some((shown, of)),
-                _ => None,
-            },
-            is_controlled: self.rate.is_some(),
-            relevant: self.label_counts.as_ref().map(|counts| counts.iter().map(|count| u64::from(*count)).sum()),
-            conventions: self.conventions.clone(),
-            hajek: metrics.iter().any(|chosen| chosen.wants(Estimator::Hajek)),
-            findings: self.early_findings(positives)?,
-            notes,
-            metrics,
-        };
-        Ok((settings, table))
-    }
-
     /// The metrics with their estimators.
-    fn chosen_metrics(&self, notes: &mut Vec<String>) -> Result<Vec<ChosenMetric>> {
+    pub(super) fn chosen_metrics(&self, notes: &mut Vec<String>) -> Result<Vec<ChosenMetric>> {
         let mut all: Vec<ChosenMetric> = Vec::new();
-        let names: Vec<crate::spec::Spec> = match &self.metrics {
+        let by_name = self.request.metrics.is_some();
+        let names: Vec<crate::spec::Spec> = match &self.request.metrics {
             Some(specs) => specs.clone(),
             None => METRICS.iter().map(|metric| metric.name().parse()).collect::<Result<_>>()?,
         };
@@ -124,7 +28,7 @@ impl Evaluation<'_> {
                 return Err(Error::value(format!("'{spec}': beta is out of range")).expected("a number above 0"));
             }
             if matches!(metric.shape(), Shape::Sum(term) if term.by_relevant()) && self.label_counts.is_none() {
-                if self.metrics.is_some() {
+                if by_name {
                     return Err(Error::value(format!("{} needs the number of relevant labels of each row", metric.name()))
                         .hint("give label counts, or ask for 'recall'"));
                 }
@@ -132,7 +36,7 @@ impl Evaluation<'_> {
             }
             if matches!(metric.shape(), Shape::Sum(term) if term.weighted()) && self.weights.is_none() {
                 let missing = format!("{} needs weights: from a file, or from training frequencies", metric.name());
-                if self.metrics.is_some() {
+                if by_name {
                     return Err(Error::value(missing));
                 }
                 notes.push(format!("left out: {missing}"));
@@ -147,13 +51,18 @@ impl Evaluation<'_> {
                 all.push(one);
             }
         }
+        if all.is_empty() {
+            return Err(Error::value("nothing is left to compute")
+                .expected("a metric and an estimator that it has")
+                .hint(notes.first().cloned().unwrap_or_else(|| "see the list of metrics".into())));
+        }
         Ok(all)
     }
 
     fn estimators_of(&self, metric: &'static dyn Metric, words: &[String], notes: &mut Vec<String>) -> Result<Vec<Estimator>> {
         let own: Vec<Estimator> = words.iter().map(|word| Estimator::of_name(word)).collect::<Result<_>>()?;
-        let named = if own.is_empty() { self.estimators.as_deref() } else { Some(&own[..]) };
-        let insists = !own.is_empty() || self.metrics.is_some();
+        let named = if own.is_empty() { self.request.estimators.as_deref() } else { Some(&own[..]) };
+        let insists = !own.is_empty() || self.request.metrics.is_some();
         let mut chosen = Vec::new();
         for estimator in Estimator::ALL {
             let by_name = named.is_some_and(|named| named.contains(&estimator));
@@ -166,10 +75,15 @@ impl Evaluation<'_> {
             if !by_name && (named.is_some() || !offer.by_default) {
                 continue;
             }
+            // Row-dependent propensities alone are given for the metrics that are named.
+            let only_by_row = self.propensities.is_empty() && !self.row_models.is_empty();
+            let is_missed = estimator == Estimator::Unbiased && only_by_row && self.request.metrics.is_some();
             match self.available(metric, estimator) {
                 Ok(()) => chosen.push(estimator),
-                Err(error) if by_name => return Err(error),
-                Err(error) if self.rate.is_some() && estimator == Estimator::Unbiased => notes.push(format!("left out: {error}")),
+                Err(error) if by_name || is_missed => return Err(error),
+                Err(error) if self.request.rate.is_some() && estimator == Estimator::Unbiased => {
+                    notes.push(format!("left out: {error}"));
+                }
                 Err(_) => {}
             }
         }
@@ -179,83 +93,61 @@ impl Evaluation<'_> {
     /// Whether the data at hand allow an estimator that the metric has.
     fn available(&self, metric: &'static dyn Metric, estimator: Estimator) -> Result<()> {
         let cannot = |why: &str| Error::value(format!("cannot compute {estimator} {}", metric.name())).found(why);
-        let controlled = self.rate.is_some();
+        let without = |hint: &str| Err(cannot("no propensities").hint(hint));
+        let controlled = self.request.rate.is_some();
         match estimator {
             Estimator::Observed => Ok(()),
-            Estimator::Unbiased if !controlled && self.propensities.is_empty() && !self.row_models.is_empty() => Ok(()),
-            Estimator::Unbiased if !controlled && self.propensities.is_empty() => {
-                Err(cannot("no propensities").hint("give a propensity model, such as jpv, and the training labels"))
-            }
-            Estimator::Unbiased if controlled => match (metric.shape(), &self.rate) {
-                (Shape::Set(_), _) => Err(cannot("a controlled set").hint(
-                    "labels that are shown without replacement do not go missing independently, and of most label sets no row \
-                     was shown all; metrics that are sums over labels can be estimated",
-                )),
-                (Shape::Product, Some(Rate::Shown { shown, .. })) if self.ks.iter().any(|k| *k > *shown as usize) => {
-                    Err(cannot(&format!("k = {:?} with {shown} labels shown a row", self.ks))
-                        .expected("k at most the number of labels shown")
-                        .hint("no row was shown a whole top list, so nothing is known about lists without a hit"))
-                }
-                _ => Ok(()),
-            },
-            Estimator::Unbiased => Ok(()),
+            Estimator::Unbiased if controlled => self.available_at_rate(metric, &cannot),
+            Estimator::Unbiased if !self.propensities.is_empty() => Ok(()),
+            Estimator::Unbiased if !self.row_models.is_empty() => self.check_row_dependent(metric),
+            Estimator::Unbiased => without("give a propensity model, such as jpv, and the training labels"),
             Estimator::Normalized if controlled => {
                 Err(cannot("a controlled set").hint("its unbiased value needs no best value to compare with"))
             }
+            Estimator::Normalized if self.propensities.is_empty() && !self.row_models.is_empty() => without(
+                "the best ranking of a row is known under propensities per label only: give a propensity model, such as jpv",
+            ),
             Estimator::Normalized if self.propensities.is_empty() => {
-                Err(cannot("no propensities").hint("give a propensity model, such as jpv, and the training labels"))
+                without("give a propensity model, such as jpv, and the training labels")
             }
-            Estimator::Normalized => Ok(()),
-            Estimator::Clipped if self.clip.is_none() => Err(cannot("no largest inverse propensity").hint("give one to clip at")),
-            Estimator::Clipped if self.propensities.is_empty() => Err(cannot("no propensities").hint("give a propensity model")),
-            Estimator::Clipped => Ok(()),
+            Estimator::Clipped if self.request.clip.is_none() => {
+                Err(cannot("no largest inverse propensity").hint("give one to clip at"))
+            }
+            Estimator::Clipped if self.propensities.is_empty() => without("give a propensity model"),
             Estimator::Hajek if self.shown.is_none() => {
                 Err(cannot("no shown pairs").hint("it needs to know which pairs were shown, relevant or not"))
             }
-            Estimator::Hajek => Ok(()),
             Estimator::Ratio if self.row_models.iter().all(|(_, model)| model.hits().is_none()) => {
-                Err(cannot("no hits of rows with both snapshots")
+                Err(cannot("no hits on rows with both snapshots")
                     .hint("it needs row-dependent propensities that were fitted to a later snapshot, with predictions"))
             }
-            Estimator::Ratio => Ok(()),
-            Estimator::DoublyRobust if self.later.is_none() && (self.shown.is_none() || !controlled) => {
-                Err(cannot("no pairs of known status")
-                    .hint("it needs the shown pairs of a controlled set with its rate, or later labels of some of the test rows"))
-            }
-            Estimator::DoublyRobust => Ok(()),
+            Estimator::DoublyRobust if self.known_pairs().is_empty() => Err(cannot("no pairs of known status")
+                .hint("it needs the shown pairs of a controlled set at one rate, or later labels of some of the test rows")),
+            Estimator::Normalized | Estimator::Clipped | Estimator::Hajek | Estimator::Ratio | Estimator::DoublyRobust => Ok(()),
         }
     }
 
-    /// Findings that need only the training labels and the propensities.
-    fn early_findings(&self, positives: &Positives) -> Result<Vec<Finding>> {
-        let Some(stats) = self.train else { return Ok(Vec::new()) };
-        same("the training labels", "labels", self.truth.cols(), stats.labels() as usize)?;
-        let mut findings = Vec::new();
-        for p in &self.propensities {
-            if let Some(phi) = p.origin().curve()
-                && let Some(copied) = checks::copies(phi, stats, &[10.0])?.first().filter(|c| (c.largest_change - 1.0).abs() > 0.01)
-            {
-                let change = copied.largest_change;
-                findings.push(Finding::new(
-                    &U002,
-                    format!("{}: ten copies of the data change a propensity by a factor of {change:.2}", p.origin()),
-                ));
+    /// Whether a controlled set allows an unbiased estimate.
+    fn available_at_rate(&self, metric: &'static dyn Metric, cannot: &dyn Fn(&str) -> Error) -> Result<()> {
+        let ks = self.request.k.as_slice();
+        match (metric.shape(), &self.request.rate) {
+            (Shape::Set(_), _) => Err(cannot("a controlled set").hint(
+                "labels that are shown without replacement do not go missing independently, and of most label sets no row \
+                 was shown all; metrics that are sums over labels can be estimated",
+            )),
+            (Shape::Product, Some(Rate::Shown { shown, .. })) if ks.iter().any(|k| *k > *shown as usize) => {
+                Err(cannot(&format!("k = {ks:?} with {shown} labels shown to each row"))
+                    .expected("k at most the number of labels shown")
+                    .hint("no row was shown a whole top list, so nothing is known about lists without a hit"))
             }
-            let implied = checks::implied_priors(p, stats)?;
-            if let Some((label, prior)) = implied.impossible.first() {
-                let count = implied.impossible.len();
-                let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior:.2}", p.origin());
-                findings.push(Finding::new(&U004, text));
-            }
+            _ => Ok(()),
         }
-        let counted = positives.ids.iter().zip(&positives.counts);
-        let unseen: Vec<u64> = counted.filter(|(label, _)| stats.count(**label) == 0).map(|(_, count)| *count).collect();
-        if !unseen.is_empty() {
-            let count: u64 = unseen.iter().sum();
-            let share = 100.0 * count as f64 / positives.total() as f64;
-            let text = format!("{} labels, {count} test positives ({share:.1} %)", unseen.len());
-            findings.push(Finding::new(&U005, text));
-        }
-        Ok(findings)
+    }
+
+    /// Where doubly robust estimates can come from.
+    pub(super) fn known_pairs(&self) -> Vec<KnownPairs> {
+        let rate = self.request.rate.as_ref().and_then(Rate::common);
+        let shown = (self.shown.is_some() && rate.is_some()).then_some(KnownPairs::Shown);
+        shown.into_iter().chain(self.later.is_some().then_some(KnownPairs::Later)).collect()
     }
 }

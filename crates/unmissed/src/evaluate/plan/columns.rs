@@ -1,33 +1,33 @@
 //! Columns: column 0 is what is observed, then one for each propensity model (or the known rate), then the clipped ones.
 
+use super::bounds::Extremes;
 use super::classes::{Attributes, classes};
-use super::settings::{Column, Rate};
-use super::table::{BLOCK, Table};
+use super::settings::Column;
+use super::table::Table;
+use crate::data::Rate;
 use crate::error::Result;
 use crate::evaluate::builder::Evaluation;
+use crate::evaluate::tally::fixed::BLOCK;
 use crate::evaluate::tally::labels::Positives;
 use crate::propensity::Propensities;
 use crate::request::ABSENT_LABELS;
 use rayon::prelude::*;
 
-/// The columns of an evaluation and their table by label; `positives` are those of all rows.
-pub(in crate::evaluate) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Result<(Vec<Column>, Table)> {
+/// The columns of an evaluation, their table by label, and the largest values in them; `positives` are those of all rows.
+pub(super) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Result<(Vec<Column>, Table, Extremes)> {
     let labels = evaluation.truth.cols();
-    let known = evaluation.rate.as_ref().map(|rate| {
-        let values = match rate {
-            Rate::Shown { shown, of } => vec![f64::from(*shown) / f64::from(*of); labels],
-            Rate::PerLabel(rates) => rates.clone(),
-        };
-        Propensities::new(rate.name(), values)
-    });
-    let known = known.transpose()?;
+    let of_rate = |rate: &Rate| {
+        rate.check_draw(labels as u64)?;
+        Propensities::new(rate.name(), (0..labels).map(|label| rate.of(label)).collect())
+    };
+    let known = evaluation.request.rate.as_ref().map(of_rate).transpose()?;
     let models: Vec<&Propensities> = evaluation.propensities.iter().chain(&known).collect();
     let mut columns = vec![Column { origin: None, clip: None, uncertain: false }];
     for model in &models {
         let uncertain = (0..labels as u32).any(|label| model.inverse_variance(label).is_some());
         columns.push(Column { origin: Some(model.origin().to_string()), clip: None, uncertain });
     }
-    if let (Some(tau), None) = (evaluation.clip, &known) {
+    if let (Some(tau), None) = (evaluation.request.clip, &known) {
         for parent in 1..=models.len() {
             columns.push(Column { clip: Some((parent, tau)), ..columns[parent].clone() });
         }
@@ -81,7 +81,23 @@ pub(in crate::evaluate) fn table(evaluation: &Evaluation<'_>, positives: &Positi
         let code = |label: &u32| groups.codes()[*label as usize];
         table.group = examples.as_ref().map_or_else(|| groups.codes().to_vec(), |ids| ids.iter().map(code).collect());
     }
-    Ok((columns, table))
+    let extremes = extremes(&models, &columns, weights);
+    Ok((columns, table, extremes))
+}
+
+/// The largest inverse propensity of each column, the smallest positive weight and the largest: of all labels, not only of those
+/// that the rows have.
+fn extremes(models: &[&Propensities], columns: &[Column], weights: Option<&[f64]>) -> Extremes {
+    let least = |values: &[f64]| values.par_iter().with_min_len(1 << 14).copied().reduce(|| f64::INFINITY, f64::min);
+    let mut inverse: Vec<f64> = std::iter::once(1.0).chain(models.iter().map(|model| 1.0 / least(model.values()))).collect();
+    for column in &columns[inverse.len()..] {
+        inverse.push(column.clip.map_or(1.0, |(parent, tau)| inverse[parent].min(tau)));
+    }
+    let of_weights = |weights: &[f64]| {
+        let positive = weights.iter().copied().filter(|weight| *weight > 0.0);
+        (positive.clone().fold(f64::INFINITY, f64::min), positive.fold(0.0, f64::max))
+    };
+    Extremes { inverse, weights: weights.map_or((1.0, 1.0), of_weights) }
 }
 
 /// Whether every propensity column descends from place to place, and its product with the weights does.
@@ -104,8 +120,8 @@ fn arrange(
 ) -> Option<Vec<u32>> {
     let labels = evaluation.truth.cols();
     // Labels without a positive are never weighed, and often they are many.
-    let counts_absent = evaluation.groups.is_some() && evaluation.conventions.differs(&ABSENT_LABELS);
-    let only_positives = evaluation.clip.is_none() && evaluation.shown.is_none() && !counts_absent;
+    let counts_absent = evaluation.groups.is_some() && evaluation.request.conventions.differs(&ABSENT_LABELS);
+    let only_positives = evaluation.request.clip.is_none() && evaluation.shown.is_none() && !counts_absent;
     if !columns.iter().any(|column| column.uncertain) {
         let all: Vec<u32>;
         let wanted = if only_positives {

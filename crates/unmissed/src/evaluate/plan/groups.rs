@@ -18,8 +18,10 @@
 //! ```
 
 use super::table::NO_GROUP;
-use crate::data::LabelStats;
+use crate::data::{KeyedCell, LabelStats, read_keyed_csv};
 use crate::error::{Error, Result};
+use crate::request::GroupsSpec;
+use std::path::Path;
 
 /// A partition of the labels, or of some of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +113,35 @@ impl Groups {
             of[label] = Some((place * 10 / counts.len()) as u16);
         }
         Groups::new((1..=10).map(|i| format!("decile {i}")).collect(), &of, "tenths of the labels, most frequent first")
+    }
+
+    /// The groups of a request. All but those of a file follow from training counts.
+    pub fn from_spec(spec: &GroupsSpec, stats: Option<&LabelStats>, labels: u64) -> Result<Groups> {
+        let counted = || {
+            stats.ok_or_else(|| {
+                Error::value(format!("the groups '{spec}' follow from training counts")).hint("pass the training labels")
+            })
+        };
+        match spec {
+            GroupsSpec::Share(cuts) => Groups::by_share(counted()?, cuts),
+            GroupsSpec::Counts(cuts) => Groups::by_counts(counted()?, cuts),
+            GroupsSpec::Deciles => Groups::deciles(counted()?),
+            GroupsSpec::File(path) => Groups::read(path, labels),
+            GroupsSpec::Given => Err(Error::value("the request takes groups that were not passed along")),
+        }
+    }
+
+    /// Reads a csv `label,group`; labels that are not in it belong to no group.
+    pub fn read(path: impl AsRef<Path>, labels: u64) -> Result<Groups> {
+        let path = path.as_ref();
+        let mut of: Vec<Option<String>> = vec![None; usize::try_from(labels).unwrap_or(usize::MAX)];
+        for KeyedCell { line, key, text } in read_keyed_csv(path, "label", "group", labels)? {
+            if text.is_empty() {
+                return Err(Error::format(format!("label {key} has no group")).at(line).in_file(path));
+            }
+            of[key as usize] = Some(text);
+        }
+        Groups::from_names(&of).map_err(|error| error.in_file(path))
     }
 
     /// The names, in order.

@@ -1,16 +1,15 @@
-//! What was asked for, resolved: the part of an evaluation that is small and goes into tally files.
+//! What is computed: the part of a plan that is small and goes into tally files.
 //!
 //! Two tallies can be merged when their settings are the same; the finish needs nothing else but the tallies themselves.
 
-use super::table::BLOCK;
 use crate::error::Result;
 use crate::evaluate::findings::Finding;
+use crate::evaluate::tally::fixed::BLOCK;
 use crate::metrics::{self, Estimator, Metric, SetTerm, Shape};
-use crate::request::IntervalKind;
-use crate::request::{ABSENT_LABELS, Conventions};
+use crate::request::{ABSENT_LABELS, Conventions, EvaluateRequest, IntervalKind};
 use serde::{Deserialize, Serialize};
 
-/// One way to weigh what was observed; its place is its number in the table of inverse propensities.
+/// A column of the table of inverse propensities; the first is what is observed, with an inverse propensity of 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::evaluate) struct Column {
     /// Where the propensities came from; `None` for the observed column.
@@ -21,7 +20,7 @@ pub(in crate::evaluate) struct Column {
     pub(in crate::evaluate) uncertain: bool,
 }
 
-/// A metric that was asked for.
+/// A metric that is computed, with its estimators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::evaluate) struct ChosenMetric {
     pub(in crate::evaluate) metric: String,
@@ -44,6 +43,43 @@ impl ChosenMetric {
     }
 }
 
+/// Row-dependent propensities under one name: a fit for each model that has one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::evaluate) struct RowDependent {
+    pub(in crate::evaluate) origin: String,
+    /// Which metrics have an unbiased estimate, by place among the metrics.
+    pub(in crate::evaluate) metrics: Vec<bool>,
+    /// By model; `None` for predictions that the fit is not about.
+    pub(in crate::evaluate) fits: Vec<Option<RowFitted>>,
+}
+
+impl RowDependent {
+    /// Room for the refits of every model.
+    pub(in crate::evaluate) fn refits(&self) -> usize {
+        self.fits.iter().flatten().map(|fit| fit.refits).max().unwrap_or(0)
+    }
+}
+
+/// What the finish needs to know of a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::evaluate) struct RowFitted {
+    pub(in crate::evaluate) refits: usize,
+    /// By k: how much larger the variance of a row's labels is than it would be if they went missing independently.
+    pub(in crate::evaluate) dependence: Vec<f64>,
+    /// By metric and k: later over observed hits, then the same of each refit; empty where there is none.
+    pub(in crate::evaluate) ratios: Vec<Vec<Vec<f64>>>,
+}
+
+/// Pairs of known status, from which doubly robust estimates are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::evaluate) enum KnownPairs {
+    /// Shown at a known rate.
+    Shown,
+    /// Later labels of some rows.
+    Later,
+}
+
 /// A group of labels as reports show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupShare {
@@ -57,48 +93,22 @@ pub struct GroupShare {
     pub share_of_positives: f64,
 }
 
-/// How the labels of a controlled set were chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rate {
-    /// `shown` of `of` labels were shown to each row, drawn uniformly without replacement.
-    Shown {
-        /// How many were shown, r.
-        shown: u32,
-        /// Of how many, m.
-        of: u32,
-    },
-    /// Each label was shown at a rate of its own, independently.
-    PerLabel(Vec<f64>),
-}
-
-impl Rate {
-    /// As reports name it.
-    pub fn name(&self) -> String {
-        match self {
-            Rate::Shown { shown, of } => format!("rate:{shown}/{of}"),
-            Rate::PerLabel(_) => "rate:per-label".into(),
-        }
-    }
-}
-
 /// See the module's page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::evaluate) struct Settings {
+    /// What was asked for, for all rows.
+    pub(in crate::evaluate) request: EvaluateRequest,
     pub(in crate::evaluate) rows: u64,
     pub(in crate::evaluate) labels: u64,
     /// Length of the top lists that are held: the largest k, or the longest list that is stored.
     pub(in crate::evaluate) depth: usize,
-    pub(in crate::evaluate) ks: Vec<usize>,
     pub(in crate::evaluate) metrics: Vec<ChosenMetric>,
     pub(in crate::evaluate) models: Vec<String>,
     pub(in crate::evaluate) columns: Vec<Column>,
+    pub(in crate::evaluate) row_dependent: Vec<RowDependent>,
+    pub(in crate::evaluate) robust: Vec<KnownPairs>,
     /// Names and numbers of labels; the first is all labels.
     pub(in crate::evaluate) groups: Vec<(String, u64)>,
-    pub(in crate::evaluate) level: f64,
-    pub(in crate::evaluate) interval: IntervalKind,
-    pub(in crate::evaluate) bootstrap: usize,
-    pub(in crate::evaluate) seed: u64,
     /// Whether labels have weights, which then take the column after the last.
     pub(in crate::evaluate) weighted: bool,
     pub(in crate::evaluate) largest_weight: f64,
@@ -108,14 +118,36 @@ pub(in crate::evaluate) struct Settings {
     pub(in crate::evaluate) hajek: bool,
     /// The sum of the given numbers of relevant labels, when they are given.
     pub(in crate::evaluate) relevant: Option<u64>,
-    pub(in crate::evaluate) conventions: Conventions,
+    /// By term, then by k and column: the power of two that no row term exceeds. Empty for terms without such a bound.
+    pub(in crate::evaluate) bounds: Vec<Vec<i32>>,
     pub(in crate::evaluate) findings: Vec<Finding>,
     pub(in crate::evaluate) notes: Vec<String>,
 }
 
 impl Settings {
+    pub(in crate::evaluate) fn ks(&self) -> &[usize] {
+        self.request.k.as_slice()
+    }
+
     pub(in crate::evaluate) fn kmax(&self) -> usize {
-        self.ks.last().copied().unwrap_or(1)
+        self.request.k.largest()
+    }
+
+    pub(in crate::evaluate) fn level(&self) -> f64 {
+        self.request.level.get()
+    }
+
+    pub(in crate::evaluate) fn is_mask(&self) -> bool {
+        self.request.interval == IntervalKind::Mask
+    }
+
+    pub(in crate::evaluate) fn conventions(&self) -> &Conventions {
+        &self.request.conventions
+    }
+
+    /// Whether the best row terms are needed.
+    pub(in crate::evaluate) fn has_best(&self) -> bool {
+        self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized))
     }
 
     /// The column of the propensities, when there is one set of them: only then is it clear how what is observed varies with what is
@@ -129,7 +161,7 @@ impl Settings {
     /// labels that are not absent.
     pub(in crate::evaluate) fn weighs_predicted(&self) -> bool {
         self.columns.iter().any(|column| column.clip.is_some())
-            || (self.groups.len() > 1 && self.conventions.differs(&ABSENT_LABELS))
+            || (self.groups.len() > 1 && self.conventions().differs(&ABSENT_LABELS))
     }
 
     /// Columns with that of the weights and padding.
@@ -156,9 +188,31 @@ impl Settings {
         if self.metrics[metric].estimators == [Estimator::Observed] { 1 } else { self.columns.len() }
     }
 
+    /// How many pairs of models are compared.
+    pub(in crate::evaluate) fn pair_count(&self) -> usize {
+        let models = self.models.len();
+        models.saturating_mul(models.saturating_sub(1)) / 2
+    }
+
     /// Pairs of models that are compared.
     pub(in crate::evaluate) fn pairs(&self) -> Vec<(usize, usize)> {
         (0..self.models.len()).flat_map(|a| (a + 1..self.models.len()).map(move |b| (a, b))).collect()
+    }
+
+    /// Whether anything needs counts by label.
+    pub(in crate::evaluate) fn by_label(&self) -> Result<bool> {
+        let uses_counts = self.columns.iter().any(|column| column.uncertain || column.clip.is_some());
+        Ok(uses_counts || self.has_label_metrics()?)
+    }
+
+    /// Whether a metric is a mean over labels.
+    pub(in crate::evaluate) fn has_label_metrics(&self) -> Result<bool> {
+        for chosen in &self.metrics {
+            if matches!(chosen.metric()?.shape(), Shape::Label(_)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The metrics that are means over rows, in order, as the pass computes them.
@@ -168,7 +222,7 @@ impl Settings {
             let kind = match chosen.metric()?.shape() {
                 Shape::Sum(term) => Kind::Sum {
                     discounts: (0..self.kmax()).map(|rank| term.discount(rank)).collect(),
-                    scales: self.ks.iter().map(|k| 1.0 / term.scale(*k)).collect(),
+                    scales: self.ks().iter().map(|k| term.scale(*k)).collect(),
                     weighted: term.weighted(),
                     by_relevant: term.by_relevant(),
                 },
@@ -176,7 +230,8 @@ impl Settings {
                 Shape::Set(term) => Kind::Set { term, unbiased: chosen.wants(Estimator::Unbiased) },
                 Shape::Label(_) => continue,
             };
-            terms.push(Term { metric, kind });
+            let bounds = self.bounds.get(terms.len()).cloned().unwrap_or_default();
+            terms.push(Term { metric, kind, bounds });
         }
         Ok(terms)
     }
@@ -186,14 +241,54 @@ impl Settings {
 pub(in crate::evaluate) struct Term {
     pub(in crate::evaluate) metric: usize,
     pub(in crate::evaluate) kind: Kind,
+    /// By k and column: the power of two that no row term exceeds; empty when there is none. Of functions of the label set, only the observed
+    /// column has a bound.
+    pub(in crate::evaluate) bounds: Vec<i32>,
 }
 
 /// How its row terms are computed.
 pub(in crate::evaluate) enum Kind {
-    /// Discounts by rank, 1 / scale for each k, and whether rows are divided by their given number of relevant labels.
+    /// Discounts by rank, what the sum at each k is divided by, and whether rows are divided by their given number of relevant
+    /// labels.
     Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool },
     /// `1 - prod (1 - y)`: the complement, which is 0 for the many rows without hits.
     Product,
     /// Any function of the label set.
     Set { term: &'static dyn SetTerm, unbiased: bool },
+}
+
+impl Term {
+    /// What the mean over rows of the terms at a k is divided by.
+    pub(in crate::evaluate) fn scale(&self, ki: usize) -> f64 {
+        match &self.kind {
+            Kind::Sum { scales, .. } => scales[ki],
+            Kind::Product | Kind::Set { .. } => 1.0,
+        }
+    }
+
+    /// The columns whose row terms have no bound.
+    pub(in crate::evaluate) fn unbounded(&self, columns: usize) -> std::ops::Range<usize> {
+        match &self.kind {
+            _ if self.bounds.is_empty() => 0..columns,
+            Kind::Set { unbiased: true, .. } => 1..columns,
+            _ => columns..columns,
+        }
+    }
+
+    /// The columns whose row terms have a bound.
+    pub(in crate::evaluate) fn bounded(&self, columns: usize) -> std::ops::Range<usize> {
+        match &self.kind {
+            _ if self.bounds.is_empty() => 0..0,
+            Kind::Set { .. } => 0..1,
+            _ => 0..columns,
+        }
+    }
+
+    /// The power of two that no row term of a column exceeds.
+    pub(in crate::evaluate) fn bound(&self, ki: usize, column: usize, columns: usize) -> i32 {
+        match &self.kind {
+            Kind::Set { .. } => self.bounds[0],
+            _ => self.bounds[ki * columns + column],
+        }
+    }
 }

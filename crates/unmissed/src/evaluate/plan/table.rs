@@ -1,11 +1,8 @@
 //! What the pass and the finish look up by label: inverse propensities of all models side by side, their variances, weights and
 //! groups.
 //!
-//! The inverse propensities of one label lie in one piece, padded to blocks of [`BLOCK`], so that a hit costs a cache line or
+//! The inverse propensities of one label lie in one piece, padded to blocks of [`BLOCK`](crate::evaluate::tally::fixed::BLOCK), so that a hit costs a cache line or
 //! two, whatever the number of propensity models. Column 0 is the observed value, with an inverse propensity of 1.
-
-/// Columns are handled in blocks of this size.
-pub(in crate::evaluate) const BLOCK: usize = 8;
 
 /// The group of labels that are in none.
 pub(in crate::evaluate) const NO_GROUP: u16 = u16::MAX;
@@ -13,7 +10,7 @@ pub(in crate::evaluate) const NO_GROUP: u16 = u16::MAX;
 /// See the module's page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::evaluate) struct Table {
-    /// Columns with padding; a multiple of [`BLOCK`].
+    /// Columns with padding; a multiple of the size of a block.
     pub(in crate::evaluate) width: usize,
     /// The labels that the table has, ascending; `None` when places are labels or there is an index.
     pub(in crate::evaluate) ids: Option<Vec<u32>>,

@@ -3,7 +3,7 @@
 //! Memory grows with the labels that are predicted or positive, not with all labels. Counts add, so tallies of parts merge
 //! exactly.
 
-use crate::evaluate::pass::select::NONE;
+use crate::top_k::NONE;
 use rayon::prelude::*;
 
 /// Predictions and hits of one model.
@@ -33,8 +33,27 @@ fn ranges() -> usize {
 const FEW_RANKS: usize = 8;
 
 impl LabelTally {
-    /// Counts top lists: `kmax` labels a row, and a word of hits for each 64 of them.
+    /// Counts top lists: `kmax` labels per row, and a word of hits for each 64 of them.
     pub(in crate::evaluate) fn count(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+        // Places in the lists have 32 bits: more than fit are counted one part after the other.
+        let mut counted: Option<LabelTally> = None;
+        let (mut first, mut entries) = (0, 0u64);
+        for (place, top) in tops.iter().enumerate() {
+            if entries + top.len() as u64 > u64::from(u32::MAX) {
+                let part = LabelTally::count_part(labels, kmax, &tops[first..place], &hits[first..place]);
+                counted = Some(counted.map_or(part.clone(), |all| all.merge(&part)));
+                (first, entries) = (place, 0);
+            }
+            entries += top.len() as u64;
+        }
+        let part = LabelTally::count_part(labels, kmax, &tops[first..], &hits[first..]);
+        match counted {
+            None => part,
+            Some(all) => all.merge(&part),
+        }
+    }
+
+    fn count_part(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
         let parts: Vec<LabelTally> = if labels <= MOST_LABELS && kmax < 1 << 15 {
             let size = labels.div_ceil(ranges()).max(1);
             let range = |part: usize| (part * size).min(labels)..((part + 1) * size).min(labels);
@@ -89,7 +108,9 @@ impl LabelTally {
         all.sort_unstable();
         let mut merged = LabelTally::new();
         for same in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            merged.push(same[0].0, same[0].1, same.iter().map(|e| e.2).sum(), same.iter().map(|e| e.3).sum());
+            // Counts of rows, of which there are fewer than 2^32.
+            let sum = |of: fn(&(u32, u32, u32, u32)) -> u32| same.iter().map(of).fold(0, u32::saturating_add);
+            merged.push(same[0].0, same[0].1, sum(|entry| entry.2), sum(|entry| entry.3));
         }
         merged
     }
@@ -215,7 +236,7 @@ impl Positives {
 
     /// All of them together.
     pub(in crate::evaluate) fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().copied().fold(0, u64::saturating_add)
     }
 
     /// The sum of two.
@@ -223,7 +244,8 @@ impl Positives {
         let pairs = |p: &Positives| -> Vec<(u32, u64)> { p.ids.iter().copied().zip(p.counts.iter().copied()).collect() };
         let mut all = [pairs(self), pairs(other)].concat();
         all.sort_unstable();
-        let (ids, counts) = all.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|e| e.1).sum::<u64>())).unzip();
+        let (ids, counts) =
+            all.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|e| e.1).fold(0, u64::saturating_add))).unzip();
         Positives { ids, counts }
     }
 }

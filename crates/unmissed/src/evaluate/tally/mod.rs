@@ -1,25 +1,36 @@
-//! What the pass leaves: sums by chunk of rows and whole numbers by label. Tallies of shards merge; the finish reads no data.
+//! What the pass leaves: totals over rows and whole numbers by label. Tallies of parts of the rows merge; the finish reads no data.
 //!
-//! A run is a tally and its finish, so a run in one piece and merged shards give the same bytes.
+//! Nothing in a tally depends on how its rows were cut into parts or in which order those were merged: counts are whole numbers,
+//! totals are kept in fixed point ([`fixed`]) or exactly ([`exact`]), and lists are sorted. So threads, shards, batches of a stream and
+//! machines give the same bytes. A run in one piece is a tally and its finish.
 
+mod covered;
+mod entries;
+pub(in crate::evaluate) mod exact;
+pub(in crate::evaluate) mod exact_layout;
 mod file;
+pub(in crate::evaluate) mod fixed;
 pub(in crate::evaluate) mod labels;
 pub(in crate::evaluate) mod layout;
+pub(in crate::evaluate) mod precise;
+pub(in crate::evaluate) mod sums;
+
+pub(in crate::evaluate) use self::covered::Covered;
+pub(in crate::evaluate) use self::entries::Entries;
 
 use self::labels::{LabelTally, Positives};
+use self::sums::Totals;
 use crate::error::{Error, Result};
-use crate::evaluate::pass::chunk::CHUNK;
 use crate::evaluate::plan::settings::Settings;
 use crate::evaluate::plan::table::Table;
-use std::collections::BTreeMap;
 
-/// The tally of one evaluation, or of a shard of it.
+/// The tally of one evaluation, or of a part of its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
     pub(in crate::evaluate) settings: Settings,
     pub(in crate::evaluate) table: Table,
-    /// Sums by chunk of rows, by the chunk's number.
-    pub(in crate::evaluate) chunks: BTreeMap<u64, Vec<f64>>,
+    pub(in crate::evaluate) covered: Covered,
+    pub(in crate::evaluate) totals: Totals,
     /// By model.
     pub(in crate::evaluate) labels: Vec<LabelTally>,
     pub(in crate::evaluate) positives: Positives,
@@ -27,23 +38,13 @@ pub struct Tally {
     pub(in crate::evaluate) entries: Option<Entries>,
 }
 
-/// Rows as the bootstrap needs them, listed by label.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::evaluate) struct Entries {
-    /// By model: (label, row, 2 rank + 1 if it is a hit).
-    pub(in crate::evaluate) predicted: Vec<Vec<[u32; 3]>>,
-    /// (label, row).
-    pub(in crate::evaluate) positives: Vec<[u32; 2]>,
-}
-
 impl Tally {
     /// The number of rows that it covers.
     pub fn rows(&self) -> u64 {
-        let chunk = CHUNK as u64;
-        self.chunks.keys().map(|number| ((number + 1) * chunk).min(self.settings.rows) - number * chunk).sum()
+        self.covered.rows()
     }
 
-    /// Merges the tallies of shards, in any order. They must come from the same evaluation and must not overlap.
+    /// Merges the tallies of parts of the rows, in any order. They must come from the same evaluation and must not overlap.
     pub fn merge(tallies: impl IntoIterator<Item = Tally>) -> Result<Tally> {
         let mut tallies = tallies.into_iter();
         let Some(mut all) = tallies.next() else {
@@ -56,35 +57,32 @@ impl Tally {
     }
 
     fn and(mut self, mut other: Tally) -> Result<Tally> {
-        if self.settings != other.settings {
-            return Err(Error::value("these tallies are not shards of the same evaluation")
-                .expected("the same data, models, metrics and settings in every shard")
-                .found(difference(&self.settings, &other.settings)));
+        let with_bounds = Settings { bounds: other.settings.bounds.clone(), ..self.settings.clone() };
+        if with_bounds != other.settings {
+            return Err(Error::value("these tallies are not parts of the same evaluation")
+                .expected("the same data, models, metrics and settings in every part")
+                .found(difference(&with_bounds, &other.settings)));
         }
-        if let Some(chunk) = other.chunks.keys().find(|chunk| self.chunks.contains_key(chunk)) {
-            return Err(Error::value("two tallies cover the same rows")
-                .found(format!("row {} in both", chunk * CHUNK as u64))
-                .hint("give each shard once"));
-        }
+        let covered = self.covered.union(&other.covered).map_err(|row| {
+            Error::value("two tallies cover the same rows").found(format!("row {row} in both")).hint("give each shard once")
+        })?;
         for tally in [&mut self, &mut other] {
             tally.table = tally.table.restricted(&tally.weighed());
         }
-        let table = self.table.union(&other.table).map_err(|label| {
-            Error::value("these tallies are not shards of the same evaluation")
-                .expected("the same propensities, weights and groups in every shard")
-                .found(format!("different ones for label {label}"))
-        })?;
-        self.chunks.append(&mut other.chunks);
-        let entries = match (self.entries, other.entries) {
-            (Some(mut a), Some(b)) => {
-                a.predicted.iter_mut().zip(b.predicted).for_each(|(a, b)| a.extend(b));
-                a.positives.extend(b.positives);
-                Some(a)
-            }
-            _ => None,
+        let differs = |which: String| {
+            Error::value("these tallies are not parts of the same evaluation")
+                .expected("the same propensities, weights and groups in every part")
+                .found(format!("different ones for {which}"))
         };
+        let table = self.table.union(&other.table).map_err(|label| differs(format!("label {label}")))?;
+        // Bounds follow from all labels, also from those that no row has.
+        if self.settings.bounds != other.settings.bounds {
+            return Err(differs("labels that these rows do not have".into()));
+        }
+        self.totals.merge(&other.totals);
+        let entries = self.entries.zip(other.entries).map(|(a, b)| a.merge(b));
         let labels = self.labels.iter().zip(&other.labels).map(|(a, b)| a.merge(b)).collect();
-        Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, ..self })
+        Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, covered, ..self })
     }
 
     /// Labels that the finish looks up, ascending: the positive ones, and if need be the predicted ones.
@@ -98,27 +96,26 @@ impl Tally {
         labels
     }
 
-    /// The sums of all rows, chunk by chunk in order; an error when chunks are missing.
-    pub(in crate::evaluate) fn totals(&self, len: usize) -> Result<Vec<f64>> {
-        let chunks = self.settings.rows.div_ceil(CHUNK as u64);
-        if self.chunks.len() as u64 != chunks {
-            return Err(Error::value("some shards are missing")
-                .expected(format!("{} rows", self.settings.rows))
-                .found(format!("{}", self.rows()))
-                .hint("merge the tallies of all shards"));
+    /// That no rows are missing.
+    pub(in crate::evaluate) fn check_complete(&self) -> Result<()> {
+        if self.rows() == self.settings.rows {
+            return Ok(());
         }
-        let mut totals = vec![0.0; len];
-        for sums in self.chunks.values() {
-            totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
-        }
-        Ok(totals)
+        Err(Error::value("some shards are missing")
+            .expected(format!("{} rows", self.settings.rows))
+            .found(self.rows().to_string())
+            .hint("merge the tallies of all shards"))
     }
 }
 
-/// Which setting differs, for the message.
+/// Which settings differ, for the message: those of the request by their own names.
 fn difference(a: &Settings, b: &Settings) -> String {
-    let both = [a, b].map(|s| serde_json::to_value(s).unwrap_or_default());
-    let keys = both[0].as_object().map(|object| object.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-    let differing: Vec<String> = keys.into_iter().filter(|key| both[0][key] != both[1][key]).collect();
-    format!("different {}", differing.join(", "))
+    let both = [a, b].map(|settings| serde_json::to_value(settings).unwrap_or_default());
+    let differing = |a: &serde_json::Value, b: &serde_json::Value| -> Vec<String> {
+        let keys = a.as_object().into_iter().flat_map(|object| object.keys());
+        keys.filter(|key| a[key.as_str()] != b[key.as_str()]).cloned().collect()
+    };
+    let mut names = differing(&both[0]["request"], &both[1]["request"]);
+    names.extend(differing(&both[0], &both[1]).into_iter().filter(|name| name != "request"));
+    format!("different {}", names.join(", "))
 }

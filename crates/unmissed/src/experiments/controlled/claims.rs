@@ -4,7 +4,7 @@ use super::estimates::VANILLA;
 use super::repeat::Line;
 use super::source::Source;
 use crate::experiments::Outcome;
-use crate::experiments::biased::mean_se;
+use crate::experiments::biased_data::mean_se;
 
 /// Shrunken may be worse than the better of curve and direct by this share.
 const WORSE: f64 = 0.02;

@@ -8,11 +8,11 @@
 
 mod claims;
 mod estimates;
-mod few;
+mod few_rows;
 mod repeat;
 mod source;
 
-use super::biased::mean_se;
+use super::biased_data::mean_se;
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::LabelStats;
@@ -69,20 +69,20 @@ impl Experiment for Controlled {
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let mut outcome = Outcome::new();
-        let (mut actual, mut clean, mut errors) = tables();
+        let (mut actual, mut complete, mut errors) = tables();
         for source in sources(context)? {
             let lines = repetitions(context, &source)?;
             for method in ORDER {
                 let of: Vec<&Line> = lines.iter().filter(|line| line.method == method).collect();
                 if !of.is_empty() {
-                    rows(&source, method, &of, [&mut actual, &mut clean, &mut errors]);
+                    rows(&source, method, &of, [&mut actual, &mut complete, &mut errors]);
                 }
             }
             outcome.charts.push((format!("controlled-{}", source.name.replace(' ', "-")), figure(context, &source)?));
             claims(&mut outcome, &source, &lines);
         }
-        outcome.tables.extend([actual, clean, errors]);
-        few::add(context, &mut outcome)?;
+        outcome.tables.extend([actual, complete, errors]);
+        few_rows::add(context, &mut outcome)?;
         if context.yahoo_r3.is_none() {
             outcome.not_run("Yahoo R3 itself", "your own copy (--yahoo-r3 DIR): the data need a signed agreement");
         }
@@ -122,15 +122,15 @@ fn tables() -> (Table, Table, Table) {
     );
     let at = |k: u32| [format!("P@{k}"), format!("SE of repetitions @{k}")];
     let columns = [1, 3, 5].into_iter().flat_map(at).map(|name| Column::new(name).fixed(2));
-    let clean = Table::new("controlled_clean", words.clone().into_iter().chain(columns))
+    let complete = Table::new("controlled_clean", words.clone().into_iter().chain(columns))
         .titled("Precision (%) of the same models on complete labels of other users");
     let columns = ["MSE of 1/p", "error of log 1/p", "rank correlation with the truth", "paper: MSE of 1/p"];
     let errors = Table::new("controlled_errors", words.into_iter().chain(columns.map(|name| Column::new(name).significant(4))))
         .titled("Errors of estimated propensities");
-    (actual, clean, errors)
+    (actual, complete, errors)
 }
 
-fn rows(source: &Source, method: &'static str, of: &[&Line], [actual, clean, errors]: [&mut Table; 3]) {
+fn rows(source: &Source, method: &'static str, of: &[&Line], [actual, complete, errors]: [&mut Table; 3]) {
     let mean = |value: &dyn Fn(&Line) -> f64| mean_se(&of.iter().map(|line| value(line)).collect::<Vec<_>>());
     let paper = PAPER.iter().find(|line| line.0 == method);
     let words = || cells![source.name.clone(), method].into_iter();
@@ -141,13 +141,13 @@ fn rows(source: &Source, method: &'static str, of: &[&Line], [actual, clean, err
     };
     let printed = (0..3).map(|k| Cell::from(paper.map(|line| line.1[k])));
     actual.row(words().chain((0..3).flat_map(at)).chain(printed));
-    if of.iter().all(|line| line.clean.is_some()) {
+    if of.iter().all(|line| line.complete.is_some()) {
         let at = |k: usize| {
-            let (value, se) = mean(&|line| line.clean.map_or(f64::NAN, |clean| 100.0 * clean[k]));
+            let (value, se) = mean(&|line| line.complete.map_or(f64::NAN, |complete| 100.0 * complete[k]));
             // Models that need no controlled rows are the same in all repetitions.
             [Cell::from(value), Cell::from(se.filter(|se| *se > 1e-9))]
         };
-        clean.row(words().chain((0..3).flat_map(at)));
+        complete.row(words().chain((0..3).flat_map(at)));
     }
     let known = |value: &dyn Fn(&Line) -> Option<f64>| {
         let all: Option<Vec<f64>> = of.iter().map(|line| value(line)).collect();

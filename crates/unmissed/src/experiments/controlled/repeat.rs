@@ -5,8 +5,8 @@ use super::source::Source;
 use crate::data::{Csr, split_rows};
 use crate::error::Result;
 use crate::experiments::Context;
-use crate::experiments::ask::{Seen, log_error, precision};
-use crate::experiments::linear::{Method, joint_plugin, marked, top};
+use crate::experiments::linear_models::{Method, joint_plugin, marked, top};
+use crate::experiments::measures::{Seen, log_error, precision};
 use crate::predict::Model;
 use crate::propensity::Propensities;
 use crate::propensity::fit::{CurveEvidence, mse_of};
@@ -22,7 +22,7 @@ pub(super) struct Line {
     /// Precision at 1, 3 and 5 on the other controlled half, with standard errors over rows.
     pub(super) controlled: [(f64, f64); 3],
     /// Precision on complete labels, when there are some.
-    pub(super) clean: Option<[f64; 3]>,
+    pub(super) complete: Option<[f64; 3]>,
     /// Error of log inverse propensities and rank correlation with them, when the true ones are known.
     pub(super) error: Option<f64>,
     pub(super) rank: Option<f64>,
@@ -33,7 +33,7 @@ pub(super) struct Line {
 /// What a model puts first on controlled rows, and its precision on complete ones.
 struct Ranked {
     controlled: Csr<'static, f32>,
-    clean: Option<[f64; 3]>,
+    complete: Option<[f64; 3]>,
 }
 
 /// All lines of all repetitions.
@@ -101,7 +101,7 @@ impl Judged<'_> {
         Ok(Line {
             method: (*name).to_owned(),
             controlled,
-            clean: ranked.clean,
+            complete: ranked.complete,
             error: truth.map(|truth| log_error(p.values(), truth)),
             rank: truth.and_then(|truth| rank_correlation(p.values(), truth)),
             mse: mse_of(&p, &self.evidence)?,
@@ -119,8 +119,8 @@ pub(super) fn tune(context: &Context<'_>, source: &Source, estimate: &Estimate) 
 }
 
 /// The precision on complete labels of a model that was trained with an estimate.
-pub(super) fn clean(context: &Context<'_>, source: &Source, estimate: &Estimate, tuning: &Tuning) -> Result<Option<[f64; 3]>> {
-    Ok(train(context, source, estimate, tuning)?.clean)
+pub(super) fn complete(context: &Context<'_>, source: &Source, estimate: &Estimate, tuning: &Tuning) -> Result<Option<[f64; 3]>> {
+    Ok(train(context, source, estimate, tuning)?.complete)
 }
 
 fn train(context: &Context<'_>, source: &Source, estimate: &Estimate, tuning: &Tuning) -> Result<Ranked> {
@@ -129,12 +129,12 @@ fn train(context: &Context<'_>, source: &Source, estimate: &Estimate, tuning: &T
 }
 
 fn ranks(context: &Context<'_>, source: &Source, model: &Model) -> Result<Ranked> {
-    let clean = match &source.truth {
+    let complete = match &source.truth {
         Some(truth) => {
             let ranked = top(context, model, &truth.test)?;
             Some(precision(truth.test.labels(), &ranked, &Seen::Complete)?.map(|(value, _)| value))
         }
         None => None,
     };
-    Ok(Ranked { controlled: top(context, model, &source.controlled)?, clean })
+    Ok(Ranked { controlled: top(context, model, &source.controlled)?, complete })
 }

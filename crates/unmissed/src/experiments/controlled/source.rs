@@ -7,7 +7,7 @@ use crate::data::survey::{SurveyOptions, TrainUsers, survey};
 use crate::data::{Csr, Dataset, Ratings};
 use crate::error::{Error, Result};
 use crate::evaluate::Rate;
-use crate::experiments::biased::true_propensities;
+use crate::experiments::biased_data::true_propensities;
 use crate::experiments::{Context, DataFolder, YahooR3};
 use crate::propensity::Propensities;
 use std::path::Path;

@@ -3,9 +3,9 @@
 use crate::data::{Csr, Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::experiments::Context;
-use crate::experiments::ask::{Seen, precision};
-use crate::experiments::biased::{Biased, Complete, NOISES, balls, benchmark};
-use crate::experiments::linear::{Method, marked, top};
+use crate::experiments::biased_data::{Biased, Complete, NOISES, balls, benchmark};
+use crate::experiments::linear_models::{Method, marked, top};
+use crate::experiments::measures::{Seen, precision};
 use crate::metrics::Estimator;
 use crate::train::Tuning;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub(in crate::experiments) struct Cell {
 }
 
 impl Cell {
-    /// Exact standard errors between the compatible estimate and clean precision.
+    /// Exact standard errors between the compatible estimate and precision on complete labels.
     pub(super) fn deviation(&self) -> f64 {
         let difference = self.unbiased[self.noise][0] - self.precision[0];
         if difference == 0.0 { 0.0 } else { difference.abs() / self.exact_se }
@@ -131,7 +131,7 @@ fn cell(
     let with = Method { name: METHODS[method], propensities: biased.propensities.get(method) };
     let model = with.train(context, tuning, &biased.train, seed)?;
     let ranked = top(context, &model, &biased.test)?;
-    let clean = precision(complete.test.labels(), &ranked, &Seen::Complete)?.map(|(value, _)| value);
+    let on_complete = precision(complete.test.labels(), &ranked, &Seen::Complete)?.map(|(value, _)| value);
     let estimates = |estimator| -> Result<[[f64; 3]; 2]> {
         let mut found = [[0.0; 3]; 2];
         for (p, found) in biased.propensities.iter().zip(&mut found) {
@@ -144,7 +144,7 @@ fn cell(
     Ok(Cell {
         noise,
         method,
-        precision: clean,
+        precision: on_complete,
         unbiased: estimates(Estimator::Unbiased)?,
         normalized: estimates(Estimator::Normalized)?,
         decay: tuning.best().map_or(f64::NAN, |best| best.setting.decay),
@@ -154,14 +154,14 @@ fn cell(
 }
 
 /// The exact mask standard error of precision@1, and the effective sample size of its observed hits.
-fn certainty(clean: &Labels<'_>, observed: &Labels<'_>, ranked: &Csr<'_, f32>, p: &[f64]) -> (f64, f64) {
+fn certainty(complete: &Labels<'_>, observed: &Labels<'_>, ranked: &Csr<'_, f32>, p: &[f64]) -> (f64, f64) {
     let (mut variance, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    for row in 0..clean.rows() {
+    for row in 0..complete.rows() {
         let (labels, scores) = ranked.row(row);
         let best = labels.iter().zip(scores).reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some((&label, _)) = best else { continue };
         let q = 1.0 / p[label as usize];
-        if clean.row_ids(row).contains(&label) {
+        if complete.row_ids(row).contains(&label) {
             variance += q - 1.0;
         }
         if observed.row_ids(row).contains(&label) {
@@ -169,5 +169,5 @@ fn certainty(clean: &Labels<'_>, observed: &Labels<'_>, ranked: &Csr<'_, f32>, p
             squares += q * q;
         }
     }
-    (variance.sqrt() / clean.rows() as f64, if squares > 0.0 { sum * sum / squares } else { 0.0 })
+    (variance.sqrt() / complete.rows() as f64, if squares > 0.0 { sum * sum / squares } else { 0.0 })
 }

@@ -2,7 +2,7 @@
 
 use super::cells::{Cell, Set};
 use crate::experiments::Outcome;
-use crate::experiments::biased::{NOISES, mean_se};
+use crate::experiments::biased_data::{NOISES, mean_se};
 
 /// Exact standard errors that an unbiased estimate may be off.
 const ERRORS: f64 = 4.0;
@@ -27,7 +27,7 @@ fn compatible(outcome: &mut Outcome, set: &Set) {
     let worst = asserted.iter().map(|cell| cell.deviation()).fold(0.0, f64::max);
     let few = set.all().len() - asserted.len();
     outcome.must(
-        format!("{}: the compatible PSP@1 is clean P@1 within {ERRORS} exact mask SE", set.name),
+        format!("{}: the compatible PSP@1 is P@1 on complete labels within {ERRORS} exact mask SE", set.name),
         worst <= ERRORS,
         format!(
             "at most {worst:.2} SE in {} cells; {few} with an effective sample size below {EFFECTIVE} not asserted",

@@ -1,6 +1,6 @@
 //! `mismatch`: labels go missing by one model, training and scoring correct for another.
 //!
-//! Noise A removes labels from training and test rows; models are trained with propensities B by the unbiased logistic loss; clean
+//! Noise A removes labels from training and test rows; models are trained with propensities B by the unbiased logistic loss; complete
 //! precision is on the complete test labels, PSP@1 is the unbiased (not normalised) estimate from the biased ones. Propensities of
 //! both models are those of the complete training counts: where A = B, they are the right ones.
 //!
@@ -13,7 +13,7 @@ mod claims;
 
 pub(super) use cells::{Cell, METHODS, sets};
 
-use super::biased::{NOISES, mean_se};
+use super::biased_data::{NOISES, mean_se};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::error::Result;
@@ -57,7 +57,7 @@ impl Experiment for Mismatch {
         let shown = numbers.into_iter().chain(printed).map(|name| Column::new(name).fixed(2));
         let columns = words.chain(["right PSP"].map(Column::new)).chain(shown).chain([Column::new("decay").significant(1)]);
         let mut table = Table::new("mismatch", columns)
-            .titled("Mismatch of propensity models (%): clean precision, and the estimates from biased test labels");
+            .titled("Mismatch of propensity models (%): precision on complete labels, and the estimates from biased test labels");
         let sets = sets(context)?;
         for set in &sets {
             for noise in 0..NOISES.len() {
@@ -108,7 +108,7 @@ fn row(table: &mut Table, set: &Set, noise: usize, method: usize) {
         mean(&|cell| cell.unbiased[0][0]).into(),
         mean(&|cell| cell.unbiased[1][0]).into(),
     ];
-    let paper = super::paper::mismatch(&set.name, set.artificial, noise, method);
+    let paper = super::paper_numbers::mismatch(&set.name, set.artificial, noise, method);
     // As the columns go: P@1 and both PSP@1 first.
     let paper = [0, 3, 4, 1, 2].into_iter().map(|place| crate::report::Cell::from(paper.map(|line| line[place])));
     let words = cells![set.name.clone(), NOISES[noise], METHODS[method], NOISES[noise]];

@@ -30,8 +30,8 @@ impl<'a> Stored<'a> {
         let weights = match panel {
             Panel::Dense(lines) if bias.len() == WIDTH => Weights::Dense(bytemuck::cast_slice(lines).into()),
             Panel::Dense(lines) => Weights::Dense(lines.iter().flat_map(|line| &line.0[..bias.len()]).copied().collect()),
-            Panel::Sparse(Sparse { starts, lanes, values }) => {
-                Weights::Sparse(starts.as_slice().into(), lanes.as_slice().into(), values.as_slice().into())
+            Panel::Sparse(Sparse { starts, columns, values }) => {
+                Weights::Sparse(starts.as_slice().into(), columns.as_slice().into(), values.as_slice().into())
             }
         };
         Stored { first, bias: bias.into(), weights }
@@ -43,15 +43,15 @@ impl<'a> Stored<'a> {
         let nonzeros = block.weights.iter().filter(|weight| keeps(**weight)).count();
         let pays = u32::try_from(nonzeros).is_ok() && sparse_bytes(features, nonzeros) < size_of_val(block.weights.as_slice());
         let weights = if pays {
-            let (mut starts, mut lanes, mut values) = (vec![0], Vec::new(), Vec::new());
+            let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
             for line in block.weights.chunks_exact(block.width()) {
-                for (lane, weight) in line.iter().enumerate().filter(|(_, weight)| keeps(**weight)) {
-                    lanes.push(lane as u32);
+                for (column, weight) in line.iter().enumerate().filter(|(_, weight)| keeps(**weight)) {
+                    columns.push(column as u32);
                     values.push(*weight);
                 }
                 starts.push(values.len() as u32);
             }
-            Weights::Sparse(starts.into(), lanes.into(), values.into())
+            Weights::Sparse(starts.into(), columns.into(), values.into())
         } else if nonzeros < block.weights.len() && least.is_some() {
             Weights::Dense(block.weights.iter().map(|weight| if keeps(*weight) { *weight } else { 0.0 }).collect())
         } else {
@@ -68,9 +68,9 @@ impl<'a> Stored<'a> {
             Weights::Dense(weights) => {
                 tensors.push(Tensor::new(name("weights"), Dtype::F32, vec![features, width], weights));
             }
-            Weights::Sparse(starts, lanes, values) => {
+            Weights::Sparse(starts, columns, values) => {
                 tensors.push(Tensor::new(name("indptr"), Dtype::U32, vec![features + 1], starts));
-                tensors.push(Tensor::new(name("indices"), Dtype::U32, vec![lanes.len()], lanes));
+                tensors.push(Tensor::new(name("indices"), Dtype::U32, vec![columns.len()], columns));
                 tensors.push(Tensor::new(name("data"), Dtype::F32, vec![values.len()], values));
             }
         }
@@ -113,15 +113,16 @@ pub(super) fn find<'a>(container: &Container<'a>, at: usize, first: u32, feature
     let starts = features.checked_add(1).ok_or_else(broken)?;
     let sparse = Sparse {
         starts: bytemuck::pod_collect_to_vec(of(tensor(1, "indptr"), Dtype::U32, &[starts])?),
-        lanes: bytemuck::pod_collect_to_vec(of(tensor(2, "indices"), Dtype::U32, &[nonzeros])?),
+        columns: bytemuck::pod_collect_to_vec(of(tensor(2, "indices"), Dtype::U32, &[nonzeros])?),
         values: bytemuck::pod_collect_to_vec(of(tensor(3, "data"), Dtype::F32, &[nonzeros])?),
     };
     let ordered = sparse.starts.first() == Some(&0) && sparse.starts.is_sorted();
     if !ordered || sparse.starts.last().map(|last| *last as usize) != Some(nonzeros) {
         return Err(broken());
     }
-    let line = |pair: &[u32]| &sparse.lanes[pair[0] as usize..pair[1] as usize];
-    let sane = |lanes: &[u32]| lanes.is_sorted_by(|a, b| a < b) && lanes.last().is_none_or(|lane| (*lane as usize) < width);
+    let line = |pair: &[u32]| &sparse.columns[pair[0] as usize..pair[1] as usize];
+    let sane =
+        |columns: &[u32]| columns.is_sorted_by(|a, b| a < b) && columns.last().is_none_or(|column| (*column as usize) < width);
     if !sparse.starts.windows(2).all(|pair| sane(line(pair))) || !finite(bytemuck::cast_slice(&sparse.values)) {
         return Err(broken());
     }
@@ -129,13 +130,13 @@ pub(super) fn find<'a>(container: &Container<'a>, at: usize, first: u32, feature
 }
 
 impl Found<'_> {
-    /// Writes the weights of labels `from` of the block into lines from `lane` on.
-    pub(super) fn copy(&self, from: Range<usize>, lane: usize, lines: &mut [Line]) {
+    /// Writes the weights of labels `from` of the block into lines from `column` on.
+    pub(super) fn copy(&self, from: Range<usize>, column: usize, lines: &mut [Line]) {
         match &self.weights {
             FoundWeights::Dense(bytes) => {
                 let (size, width) = (size_of::<f32>(), self.bias.len());
                 for (line, weights) in lines.iter_mut().zip(bytes.chunks_exact(width * size)) {
-                    let into: &mut [u8] = bytemuck::cast_slice_mut(&mut line.0[lane..lane + from.len()]);
+                    let into: &mut [u8] = bytemuck::cast_slice_mut(&mut line.0[column..column + from.len()]);
                     into.copy_from_slice(&weights[from.start * size..from.end * size]);
                 }
             }
@@ -143,7 +144,7 @@ impl Found<'_> {
                 for (feature, line) in lines.iter_mut().enumerate() {
                     sparse.for_each(feature, |place, weight| {
                         if from.contains(&place) {
-                            line.0[lane + place - from.start] = weight;
+                            line.0[column + place - from.start] = weight;
                         }
                     });
                 }

@@ -4,6 +4,11 @@ use crate::data::{Features, Labels};
 
 /// BLAKE3, in hexadecimal, of the shapes and of all entries of features and labels, in the order in which they are stored.
 ///
+/// What is hashed is a list of parts, each after its length in bytes as a little-endian u64; numbers are little-endian. Sparse features:
+/// the text `sparse`, the number of columns (u64), offsets (u64), ids (u32) and values (f32). Dense features: the text `dense`, the
+/// number of columns (u64), and the values of each row (f32) as a part of its own. Then the number of labels (u64), and offsets (u64) and
+/// ids (u32) of the labels.
+///
 /// ```
 /// use unmissed::data::{Dense, Features, Labels};
 /// use unmissed::predict::file::fingerprint;

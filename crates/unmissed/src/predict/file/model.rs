@@ -109,7 +109,7 @@ fn parse(bytes: &[u8]) -> Result<(Model, About)> {
     let mut builder = Builder::new(features);
     while at < container.seals.len() {
         let (found, tensors) = find(&container, at, builder.labels() as u32, features)?;
-        builder.push(&found.bias, |from, lane, lines| found.copy(from, lane, lines))?;
+        builder.push(&found.bias, |from, column, lines| found.copy(from, column, lines))?;
         at += tensors;
     }
     if builder.labels() != labels {

@@ -1,5 +1,6 @@
 //! [`PropensityEvidence`]: what is known about missing labels besides the training labels, all in one place.
 
+use super::PropensityEstimator;
 use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::dag::Dag;
@@ -158,6 +159,12 @@ impl<'a> PropensityEvidence<'a> {
             EstimatorInput::Hierarchy => self.hierarchy.is_some(),
             EstimatorInput::Relation => self.relation.is_some(),
         }
+    }
+
+    /// The names of what an estimator needs and is not there.
+    pub fn missing(&self, estimator: &dyn PropensityEstimator) -> Vec<&'static str> {
+        let inputs = estimator.inputs().iter().filter(|input| !self.has(**input));
+        inputs.flat_map(|input| input.fields()).map(|field| field.name).collect()
     }
 
     /// Refuses evidence that is not about the training labels: sizes that differ, rates out of range.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// More residuals than this, and starts are first ranked on a coarser problem.
 const FEW: usize = 1024;
-/// How many of them then go on.
+/// How many of them are continued.
 const FINALISTS: usize = 3;
 const ITERATIONS: u64 = 400;
 

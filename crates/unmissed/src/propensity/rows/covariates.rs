@@ -2,6 +2,7 @@
 
 use super::GivenName;
 use crate::data::Csr;
+use crate::top_k::rank_of;
 use serde::{Deserialize, Serialize};
 
 /// A covariate of a (row, label) pair.
@@ -47,10 +48,7 @@ pub struct Pair<'v> {
 impl Place {
     /// Looks a label up among the predictions of a row; equal scores go to the smaller label. `unit` is the [`score_unit`] of all.
     pub fn find(ids: &[u32], scores: &[f32], label: u32, unit: f64) -> Option<Place> {
-        let at = ids.iter().position(|id| *id == label)?;
-        let score = scores[at];
-        let before = |(id, other): (&u32, &f32)| *other > score || (*other == score && *id < label);
-        let rank = ids.iter().zip(scores).filter(|pair| before(*pair)).count();
+        let (rank, score) = rank_of(ids, scores, label)?;
         let best = scores.iter().fold(score, |best, other| best.max(*other));
         Some(Place { rank, difference: (f64::from(best) - f64::from(score)) / unit })
     }

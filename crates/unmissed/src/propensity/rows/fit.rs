@@ -31,7 +31,7 @@ pub enum RowEvidence {
     Controlled,
 }
 
-/// A fit in the making.
+/// The builder of a fit.
 #[derive(Clone)]
 pub struct RowFit<'a> {
     early: &'a Labels<'a>,

@@ -46,7 +46,7 @@ fn parse(bytes: &[u8], key: &str, count: usize) -> Result<Vec<(String, Vec<f64>)
             Error::format(format!("cannot read a {key}")).expected(expected).found(shown(text.as_bytes())).at(line)
         })?;
         if std::mem::replace(&mut seen[id], true) {
-            return Err(Error::format(format!("{key} {id} stands twice")).expected(format!("each {key} once")).at(line));
+            return Err(Error::format(format!("{key} {id} occurs twice")).expected(format!("each {key} once")).at(line));
         }
         for (column, text) in record.iter().enumerate().filter(|(column, _)| *column != place) {
             values[column][id] = text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(|| {
@@ -71,7 +71,7 @@ mod tests {
         let text = |text: &str| parse(text.as_bytes(), "label", 2).unwrap_err().to_string();
         assert!(text("id,a\n0,1\n").contains("no column 'label'"));
         assert!(text("label\n0\n").contains("no covariates"));
-        assert!(text("label,a\n0,1\n0,2\n").contains("label 0 stands twice"));
+        assert!(text("label,a\n0,1\n0,2\n").contains("label 0 occurs twice"));
         assert!(text("label,a\n0,1\n2,2\n").contains("a whole number below 2"));
         assert!(text("label,a\n0,1\n1,x\n").contains("cannot read 'a' of label 1"));
     }

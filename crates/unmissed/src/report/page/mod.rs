@@ -204,7 +204,7 @@ fn repeat(result: &AuditResult) -> String {
     format!(
         "unmissed {} for {}, seed {}, {} bootstrap replicates. The same files, version and processor features give the same numbers on \
          any number of threads.",
-        provenance.version, provenance.target, provenance.seed, provenance.bootstrap
+        provenance.version, provenance.target, provenance.request.seed, provenance.request.bootstrap
     )
 }
 

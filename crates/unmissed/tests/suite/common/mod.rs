@@ -1,6 +1,7 @@
 //! Helpers for integration tests.
 
 pub mod evaluation;
+mod real_data;
 /// What the library draws its numbers from. It is no part of its public surface, so the tests have a copy of their own.
 #[allow(dead_code)]
 #[path = "../../../src/rng.rs"]
@@ -8,19 +9,9 @@ pub mod rng;
 #[path = "../../../src/sigmoid.rs"]
 pub mod sigmoid;
 
-use std::path::{Path, PathBuf};
+pub use real_data::{data, golden};
 use unmissed::data::formats::{Content, ReadOptions, read};
 use unmissed::spec::Spec;
-
-/// A folder of the shared data beside the checkout, or a line that says that the test is skipped.
-pub fn shared(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
-    if !path.exists() {
-        println!("skipped: no shared/{name} beside the checkout");
-        return None;
-    }
-    Some(path)
-}
 
 /// Writes bytes to a file and reads them back with the library.
 pub fn read_bytes(bytes: &[u8], from: Option<&str>) -> Result<Content, String> {

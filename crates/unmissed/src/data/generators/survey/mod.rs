@@ -93,13 +93,14 @@ impl Generator for Survey {
         };
         let all = |_: u64| 0..items;
         let mut parts = Vec::new();
-        for (observed, clean, users, part) in [("train", "train_clean", "users", TRAIN), ("test", "test_clean", "test-users", TEST)]
+        for (observed, complete, users, part) in
+            [("train", "train_clean", "users", TRAIN), ("test", "test_clean", "test-users", TEST)]
         {
             let truth = world.users(settings.whole(users, 1)?, part, all)?;
             let propensities: Vec<f64> = world.items.iter().map(|item| item.propensity).collect();
             let kept = mask_shard(truth.labels(), &propensities, seed, row_number(part, 0))?;
             parts.push((observed, Dataset::new(truth.features().cloned(), kept)?));
-            parts.push((clean, truth));
+            parts.push((complete, truth));
         }
         let controlled_users = settings.whole("controlled-users", 1)?;
         let shown = |row| draw(seed, row, shown_each, items);
@@ -149,12 +150,12 @@ mod tests {
     fn items_are_relevant_and_observed_as_often_as_the_tables_say() {
         let data = Survey.generate(&small(), 5).unwrap();
         let counts = |stem: &str| LabelStats::of(data.part(stem).unwrap().labels());
-        let (clean, observed) = (counts("train_clean"), counts("train"));
+        let (complete, observed) = (counts("train_clean"), counts("train"));
         let (mut relevance, mut observation, mut df) = (0.0, 0.0, (0.0, 0.0));
         for label in 0..120u32 {
             let prior = data.table("labels").unwrap().rows[label as usize][0];
             let p = data.table("propensities").unwrap().rows[label as usize][0];
-            let (n, kept) = (clean.count(label) as f64, observed.count(label) as f64);
+            let (n, kept) = (complete.count(label) as f64, observed.count(label) as f64);
             let chi = |found: f64, trials: f64, p: f64| (found - trials * p).powi(2) / (trials * p * (1.0 - p));
             relevance += chi(n, 4000.0, prior);
             df.0 += 1.0;
@@ -199,7 +200,7 @@ mod tests {
         assert!(data.part("controlled_shown").unwrap().features().is_none());
         assert!(data.table("propensities").unwrap().to_csv().starts_with("label,propensity\n0,0."));
         let observed = data.part("train").unwrap().clone();
-        observed.with_clean(data.part("train_clean").unwrap().labels().clone()).unwrap();
+        observed.with_complete(data.part("train_clean").unwrap().labels().clone()).unwrap();
         let message = |name, value| Survey.generate(&settings(&Survey, &[(name, value)]), 0).unwrap_err().to_string();
         assert!(message("shown", "1001").contains("at most the number of items, 1000, found '1001'"));
         assert!(message("relevant", "1").contains("above 0 and below 1"));

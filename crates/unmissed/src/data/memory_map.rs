@@ -1,4 +1,4 @@
-//! Memory maps: the one place in the library with `unsafe` code.
+//! Memory maps, with the `unsafe` line that a map takes.
 //!
 //! Reading a text file through a map instead of a buffer saves a copy of the whole file: parsing is as fast as reading, and
 //! the text never counts as memory of the process (docs/benchmarks.md has both measurements).
@@ -8,11 +8,11 @@ use std::io;
 
 /// Bytes of a file, mapped read-only.
 #[derive(Debug)]
-pub(crate) struct Map(memmap2::Mmap);
+pub(crate) struct MemoryMap(memmap2::Mmap);
 
-impl Map {
+impl MemoryMap {
     /// Maps a whole regular file.
-    pub(crate) fn of(file: &File) -> io::Result<Map> {
+    pub(crate) fn of(file: &File) -> io::Result<MemoryMap> {
         // SAFETY: the map is private to this process and only ever read. What remains is that another process may change or
         // truncate the file meanwhile: a change can at worst make the parser see other bytes (they are plain `u8`s, checked as
         // they are read), a truncation raises SIGBUS. Callers who expect that turn mapping off (`ReadOptions::mmap`).
@@ -20,11 +20,11 @@ impl Map {
         let map = unsafe { memmap2::Mmap::map(file)? };
         #[cfg(unix)]
         map.advise(memmap2::Advice::Sequential)?;
-        Ok(Map(map))
+        Ok(MemoryMap(map))
     }
 }
 
-impl AsRef<[u8]> for Map {
+impl AsRef<[u8]> for MemoryMap {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }

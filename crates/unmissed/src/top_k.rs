@@ -1,31 +1,62 @@
-//! The top k of a row, without sorting the row.
+//! Ranks: which labels of a row come first.
 //!
-//! Ranks go by score, highest first, and equal scores by the smaller label. For small k the scores are first laid out in 16
-//! columns: the k-th largest column maximum is a lower bound of the k-th largest score, and only the handful of entries that
-//! reach it are sorted, mostly by a network. All of that takes the same steps whatever the scores are, so that the processor
-//! need not guess.
+//! Ranks go by score, highest first, and equal scores by the smaller label: a strict order, so that nothing depends on who looked
+//! at what first. [`Key`] is that order as one number; [`top_k`] selects the top k of a row without sorting the row, [`rank_of`] finds
+//! the rank of one label.
+//!
+//! For small k the scores are first laid out in 16 columns: the k-th largest column maximum is a lower bound of the k-th largest
+//! score, and only the handful of entries that reach it are sorted, mostly by a network. All of that takes the same steps whatever
+//! the scores are, so that the processor need not guess.
 
 /// Marks an open slot in a list of labels.
-pub(in crate::evaluate) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 const COLUMNS: usize = 16;
 /// Beyond this, too many entries reach the bound.
 const SMALL_K: usize = 10;
 /// As many entries as the network sorts.
-pub(in crate::evaluate) const FEW: usize = 8;
+pub(crate) const FEW: usize = 8;
 
 /// Score and label as one number that ascends in the order of ranks.
-#[inline(always)]
-fn key(score: f32, label: u32) -> u64 {
-    // Adding zero makes -0 and 0 the same score.
-    let bits = (score + 0.0).to_bits();
-    let ascending = bits ^ (((bits as i32) >> 31) as u32 | 1 << 31);
-    u64::from(!ascending) << 32 | u64::from(label)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(u64);
+
+impl Key {
+    /// What comes after every score that is a number.
+    pub(crate) const LAST: Key = Key(u64::MAX);
+
+    #[inline(always)]
+    pub(crate) fn new(score: f32, label: u32) -> Key {
+        // Adding zero makes -0 and 0 the same score.
+        let bits = (score + 0.0).to_bits();
+        let ascending = bits ^ (((bits as i32) >> 31) as u32 | 1 << 31);
+        Key(u64::from(!ascending) << 32 | u64::from(label))
+    }
+
+    /// The score.
+    pub(crate) fn score(self) -> f32 {
+        let ascending = !((self.0 >> 32) as u32);
+        f32::from_bits(if ascending >> 31 == 1 { ascending & !(1 << 31) } else { !ascending })
+    }
+
+    /// The label.
+    #[inline(always)]
+    pub(crate) fn label(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// The rank of a label among the scores of a row, counted from 0, and its score; `None` when it has none.
+pub(crate) fn rank_of(ids: &[u32], scores: &[f32], label: u32) -> Option<(usize, f32)> {
+    let at = ids.iter().position(|id| *id == label)?;
+    let key = Key::new(scores[at], label);
+    let rank = ids.iter().zip(scores).filter(|(id, score)| Key::new(**score, **id) < key).count();
+    Some((rank, scores[at]))
 }
 
 /// Fills `top` with the labels of the highest scores, in order, and says how many there are; open slots get [`NONE`].
 #[inline(always)]
-pub(in crate::evaluate) fn top_k(ids: &[u32], scores: &[f32], scratch: &mut Vec<u64>, top: &mut [u32]) -> usize {
+pub(crate) fn top_k(ids: &[u32], scores: &[f32], scratch: &mut Vec<u64>, top: &mut [u32]) -> usize {
     let (k, stored) = (top.len(), scores.len());
     if scratch.len() < stored {
         scratch.resize(stored, 0);
@@ -33,7 +64,7 @@ pub(in crate::evaluate) fn top_k(ids: &[u32], scores: &[f32], scratch: &mut Vec<
     let found = if k <= SMALL_K && stored >= 2 * COLUMNS {
         keys_that_reach(lower_bound(scores, k), ids, scores, scratch)
     } else {
-        scratch.iter_mut().zip(ids.iter().zip(scores)).for_each(|(slot, (id, score))| *slot = key(*score, *id));
+        scratch.iter_mut().zip(ids.iter().zip(scores)).for_each(|(slot, (id, score))| *slot = Key::new(*score, *id).0);
         stored
     };
     let count = found.min(k);
@@ -114,7 +145,7 @@ fn keys_that_reach(bound: f32, ids: &[u32], scores: &[f32], keys: &mut [u64]) ->
             while reach != 0 {
                 let bit = reach.trailing_zeros() as usize;
                 let place = 8 * (bit & 15) + first + (bit >> 5) + 4 * (bit >> 4 & 1);
-                keys[count] = key(scores[place], ids[place]);
+                keys[count] = Key::new(scores[place], ids[place]).0;
                 count += 1;
                 reach &= reach - 1;
             }
@@ -125,7 +156,7 @@ fn keys_that_reach(bound: f32, ids: &[u32], scores: &[f32], keys: &mut [u64]) ->
 
 /// Sorts eight numbers with the 19 exchanges of Batcher's network.
 #[inline(always)]
-pub(in crate::evaluate) fn sort_few(keys: &mut [u64; FEW]) {
+pub(crate) fn sort_few(keys: &mut [u64; FEW]) {
     // Spelt out: as a loop over pairs it would not be unrolled.
     macro_rules! exchange {
         ($(($a:literal, $b:literal))*) => {
@@ -169,6 +200,23 @@ mod tests {
             sort_few(&mut keys);
             assert!(keys.is_sorted(), "{bits:b}");
         }
+    }
+
+    #[test]
+    fn keys_ascend_as_ranks_do_and_give_back_what_they_hold() {
+        let ranked = [(3.5, 7), (1.0, 2), (1.0, 9), (0.0, 0), (-1e-40, 1), (-2.0, 5), (-f32::MAX, 0)];
+        for pair in ranked.windows(2) {
+            assert!(Key::new(pair[0].0, pair[0].1) < Key::new(pair[1].0, pair[1].1), "{pair:?}");
+        }
+        for (score, label) in ranked {
+            let key = Key::new(score, label);
+            assert_eq!((key.score(), key.label()), (score, label));
+            assert!(key < Key::LAST);
+        }
+        assert_eq!(Key::new(-0.0, 1), Key::new(0.0, 1));
+        let (scores, ids): (Vec<f32>, Vec<u32>) = ranked.into_iter().rev().unzip();
+        assert_eq!(rank_of(&ids, &scores, 9), Some((2, 1.0)));
+        assert_eq!(rank_of(&ids, &scores, 4), None);
     }
 
     #[test]

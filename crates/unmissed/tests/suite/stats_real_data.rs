@@ -1,8 +1,8 @@
 //! Statistics of real data sets against a computation that shares nothing with the library's: text split at spaces, counts
 //! in hash maps, medians by sorting, and the obesity index by enumeration or by draws of its own.
 
-use crate::common::shared;
 use std::collections::HashMap;
+use std::path::Path;
 use unmissed::data::formats::{ReadOptions, read_dataset};
 use unmissed::data::{DataStats, Obesity};
 
@@ -40,10 +40,14 @@ fn median(numbers: &[usize]) -> f64 {
     (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) as f64 / 2.0
 }
 
-fn check(name: &str) {
-    let Some(path) = shared(&format!("data/{name}")) else { return };
-    let text = std::fs::read_to_string(&path).unwrap();
-    let stats = DataStats::of(&read_dataset(&path, &ReadOptions::default()).unwrap(), 1);
+fn check(set: &str, names: &[&str]) {
+    let Some(folder) = crate::common::data(set) else { return };
+    names.iter().for_each(|name| check_file(name, &folder.join(name)));
+}
+
+fn check_file(name: &str, path: &Path) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let stats = DataStats::of(&read_dataset(path, &ReadOptions::default()).unwrap(), 1);
     let naive = Naive::of(&text);
     let [n, d, m] = naive.header[..] else { panic!("header of {name}") };
     let mut counts: Vec<usize> = naive.counts.values().copied().collect();
@@ -137,25 +141,20 @@ fn drawn(counts: &[usize]) -> (f64, f64, f64) {
 
 #[test]
 fn bibtex() {
-    check("bibtex/bibtex_train.txt");
-    check("bibtex/bibtex_test.txt");
+    check("bibtex", &["bibtex_train.txt", "bibtex_test.txt"]);
 }
 
 #[test]
 fn delicious() {
-    check("delicious/delicious_train.txt");
-    check("delicious/delicious_test.txt");
+    check("delicious", &["delicious_train.txt", "delicious_test.txt"]);
 }
 
 #[test]
 fn go_human() {
-    check("go-human/gohuman_train.txt");
-    check("go-human/gohuman_test.txt");
+    check("go-human", &["gohuman_train.txt", "gohuman_test.txt"]);
 }
 
 #[test]
 fn hpo_timelapse() {
-    for part in ["train_early", "train_late", "test_early", "test_late"] {
-        check(&format!("hpo-timelapse/{part}.txt"));
-    }
+    check("hpo-timelapse", &["train_early.txt", "train_late.txt", "test_early.txt", "test_late.txt"]);
 }

@@ -27,8 +27,8 @@ pub(super) fn precision(labels: &Labels<'_>, ranked: &Csr<'_, f32>, seen: &Seen<
     let result = evaluation.estimators(&[estimator]).run()?;
     let mut values = [(0.0, 0.0); 3];
     for (k, value) in [1, 3, 5].into_iter().zip(&mut values) {
-        let row = result.find("precision", k, estimator);
-        let found = row.and_then(|row| Some((row.value?, row.se.unwrap_or(f64::NAN))));
+        let row = result.find("precision", k, estimator)?;
+        let found = row.value.map(|value| (value, row.se.unwrap_or(f64::NAN)));
         *value = found.ok_or_else(|| Error::value(format!("precision@{k} has no value")))?;
     }
     Ok(values)

@@ -2,13 +2,13 @@
 
 use super::claims::not_worse;
 use super::estimates::{Estimate, assumed, estimated};
-use super::repeat::{clean, tune};
+use super::repeat::{complete, tune};
 use super::source::{Source, artificial};
 use crate::cells;
 use crate::error::{Error, Result};
-use crate::experiments::ask::log_error;
-use crate::experiments::biased::mean_se;
-use crate::experiments::linear::marked;
+use crate::experiments::biased_data::mean_se;
+use crate::experiments::linear_models::marked;
+use crate::experiments::measures::log_error;
 use crate::experiments::{Context, Outcome};
 use crate::report::{Cell, Column, Table};
 use crate::train::Tuning;
@@ -26,7 +26,7 @@ const METHODS: [&str; 5] = [super::VANILLA, "power, fitted", "direct", "shrunken
 #[derive(Serialize, Deserialize)]
 struct Line {
     method: String,
-    clean: [f64; 3],
+    complete: [f64; 3],
     error: Option<f64>,
 }
 
@@ -45,10 +45,10 @@ pub(super) fn add(context: &Context<'_>, outcome: &mut Outcome) -> Result<()> {
             let survey = artificial(context, seed)?;
             let truth = survey.truth.as_ref().ok_or_else(|| Error::value("a generated survey has no truth"))?;
             let one = |(estimate, tuning): (&Estimate, &Tuning)| {
-                let precision = clean(context, &survey, estimate, tuning)?;
+                let precision = complete(context, &survey, estimate, tuning)?;
                 Ok(Line {
                     method: estimate.0.to_owned(),
-                    clean: precision.unwrap_or([f64::NAN; 3]),
+                    complete: precision.unwrap_or([f64::NAN; 3]),
                     error: estimate.1.as_ref().map(|p| log_error(p.values(), truth.propensities.values())),
                 })
             };
@@ -62,7 +62,7 @@ pub(super) fn add(context: &Context<'_>, outcome: &mut Outcome) -> Result<()> {
     not_worse(outcome, "a tenth of the controlled set", [&error("shrunken"), &error("power, fitted"), &error("direct")]);
     let mut better = |better: &str, worse: &str, what: &str| {
         let at = |k: usize| {
-            let (ours, theirs) = (of(better, &|line| line.clean[k]), of(worse, &|line| line.clean[k]));
+            let (ours, theirs) = (of(better, &|line| line.complete[k]), of(worse, &|line| line.complete[k]));
             mean_se(&ours.iter().zip(&theirs).map(|(a, b)| a - b).collect::<Vec<_>>())
         };
         let found = [0, 1, 2].map(at);
@@ -100,11 +100,11 @@ fn table(surveys: &[Vec<Line>]) -> Table {
     let columns = [1, 3, 5].into_iter().flat_map(at).map(|name| Column::new(name).fixed(2));
     let columns = [Column::new("propensities"), Column::new("error of log 1/p").significant(4)].into_iter().chain(columns);
     let mut table = Table::new("controlled_few", columns)
-        .titled("A tenth of the controlled set: clean precision (%), over several generated surveys");
+        .titled("A tenth of the controlled set: precision on complete labels (%), over several generated surveys");
     for method in METHODS {
         let error = mean_se(&of(method, &|line| line.error.unwrap_or(f64::NAN))).0;
         let at = |k: usize| {
-            let (value, se) = mean_se(&of(method, &|line| 100.0 * line.clean[k]));
+            let (value, se) = mean_se(&of(method, &|line| 100.0 * line.complete[k]));
             [Cell::from(value), Cell::from(se)]
         };
         let words = cells![method, Some(error).filter(|error| error.is_finite())];

@@ -1,0 +1,130 @@
+//! Requests with random options, carried out on small random data: a result or an error, never a panic.
+
+use libfuzzer_sys::arbitrary::{Result, Unstructured};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use unmissed::audit::Audit;
+use unmissed::data::{Dataset, Dense, Labels, Scores};
+use unmissed::request::{AuditRequest, TrainRequest};
+use unmissed::train::Trainer;
+
+/// What fields may hold: specs of every registry, lists, and numbers inside and outside of what makes sense. Whole numbers are small,
+/// since some of them are numbers of repetitions.
+fn piece(input: &mut Unstructured<'_>) -> Result<Value> {
+    const WORDS: &[&str] = &[
+        "", "auto", "given", "none", "all", "default", "paper", "constant", "constant:p=0.5", "jpv", "jpv:a=0.5,b=0.4", "jpv:a=-1,b=0.4",
+        "power", "power:gamma=0.5", "power:gamma=1e300", "richards", "table:", "table:nowhere", "rows:nowhere", "uniform", "inverse",
+        "inverse-complete", "log", "effective:beta=0.5", "share", "share:0.5,0.9", "deciles", "counts:3,1", "2/3", "3/2", "0.5", "1e-300",
+        "logistic", "unbiased-logistic", "bounded-squared-hinge", "plugin-logistic", "squared-hinge", "newton", "adam", "plugin",
+        "alternating", "alternating:rounds=2", "l2", "precision", "precision@1:unbiased", "ndcg", "recall:observed", "macro-f:beta=2",
+        "weighted-precision", "coverage", "abandonment", "observed", "unbiased", "normalized", "clipped", "hajek", "ratio",
+        "doubly-robust", "population", "mask", "loss", "1/1", "2/2", "empty-rows=skip", "absent-labels=one",
+    ];
+    const NUMBERS: &[f64] = &[0.0, -0.0, 1.0, -1.0, 0.5, 0.95, 1e-300, 1e300, 1e-3, 2.5, f64::MAX];
+    Ok(match input.int_in_range(0..=9)? {
+        0 => Value::Null,
+        1 => json!(input.int_in_range(0u64..=5)?),
+        2 => json!(*input.choose(NUMBERS)?),
+        3 => json!(input.arbitrary::<bool>()?),
+        4 => json!((0..input.int_in_range(0..=3)?).map(|_| Ok(*input.choose(NUMBERS)?)).collect::<Result<Vec<_>>>()?),
+        5 => json!((0..input.int_in_range(0..=3)?).map(|_| input.int_in_range(0..=6)).collect::<Result<Vec<u64>>>()?),
+        6 => json!((0..input.int_in_range(0..=2)?).map(|_| Ok(*input.choose(WORDS)?)).collect::<Result<Vec<_>>>()?),
+        7 => json!({ *input.choose(WORDS)?: *input.choose(WORDS)? }),
+        _ => json!(*input.choose(WORDS)?),
+    })
+}
+
+/// The default request with some of its fields replaced; `None` when what came out is not a request.
+fn request<R: Default + Serialize + DeserializeOwned>(input: &mut Unstructured<'_>) -> Result<Option<R>> {
+    let mut request = serde_json::to_value(R::default()).expect("a request can be written");
+    let fields = request.as_object_mut().expect("a request is an object");
+    let names: Vec<String> = fields.keys().cloned().collect();
+    for _ in 0..input.int_in_range(0..=5)? {
+        let name = input.choose(&names)?.clone();
+        fields.insert(name, piece(input)?);
+    }
+    // What was accepted once must be accepted again after it was written.
+    let Ok(request) = serde_json::from_value::<R>(request) else { return Ok(None) };
+    let written = serde_json::to_string(&request).expect("a request can be written");
+    assert!(serde_json::from_str::<R>(&written).is_ok(), "{written}");
+    Ok(Some(request))
+}
+
+fn labels(input: &mut Unstructured<'_>, rows: usize, cols: u32) -> Result<Labels<'static>> {
+    let row = |input: &mut Unstructured<'_>| -> Result<Vec<u32>> {
+        let chosen: u8 = input.arbitrary()?;
+        Ok((0..cols).filter(|label| chosen >> label & 1 == 1).collect())
+    };
+    let rows = (0..rows).map(|_| row(input)).collect::<Result<Vec<_>>>()?;
+    Ok(Labels::from_ids(cols.into(), rows).expect("labels below the number of labels"))
+}
+
+/// Scores of some labels of each row, often tied.
+fn scores(input: &mut Unstructured<'_>, rows: usize, cols: u32) -> Result<Scores<'static>> {
+    let labels = labels(input, rows, cols)?;
+    let values = (0..labels.nnz()).map(|_| Ok(f32::from(input.int_in_range(-2i8..=2)?))).collect::<Result<Vec<_>>>()?;
+    Ok(Scores::new(cols.into(), labels.offsets().to_vec(), labels.ids().to_vec(), values).expect("a value for each label"))
+}
+
+/// Rows with two features.
+fn dataset(input: &mut Unstructured<'_>, rows: usize, cols: u32) -> Result<Dataset<'static>> {
+    let values = (0..2 * rows).map(|_| Ok(f32::from(input.int_in_range(-4i8..=4)?))).collect::<Result<Vec<_>>>()?;
+    let features = Dense::new(rows, 2, values).expect("two values for each row");
+    Ok(Dataset::new(Some(features.into()), labels(input, rows, cols)?).expect("as many features as labels"))
+}
+
+/// Trains as a random request says.
+pub fn train(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let _ = train_with(&mut input);
+}
+
+fn train_with(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some(request) = request::<TrainRequest>(input)? else { return Ok(()) };
+    let (rows, cols) = (input.int_in_range(0..=6)?, input.int_in_range(1..=6)?);
+    let (data, validation) = (dataset(input, rows, cols)?, dataset(input, rows, cols)?);
+    let mut trainer = Trainer::new(request);
+    if input.arbitrary()? {
+        trainer = trainer.validation(&validation);
+    }
+    let _ = trainer.train(&data);
+    Ok(())
+}
+
+/// Audits as a random request says, with some of the evidence that an audit takes.
+pub fn audit(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let _ = audit_with(&mut input);
+}
+
+fn audit_with(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some(mut request) = request::<AuditRequest>(input)? else { return Ok(()) };
+    request.bootstrap = request.bootstrap.min(5);
+    let (rows, train_rows, cols) = (input.int_in_range(0..=6)?, input.int_in_range(0..=6)?, input.int_in_range(1..=6)?);
+    let (test, train) = (dataset(input, rows, cols)?, dataset(input, train_rows, cols)?);
+    let (a, b) = (scores(input, rows, cols)?, scores(input, rows, cols)?);
+    let (later, controlled, truth) = (dataset(input, train_rows, cols)?, dataset(input, rows, cols)?, dataset(input, rows, cols)?);
+    let of_train = scores(input, train_rows, cols)?;
+    let Ok(mut audit) = Audit::new(&test, &[("a", &a), ("b;c", &b)]) else { return Ok(()) };
+    audit = audit.request(request);
+    let [with_train, with_later, with_controlled, with_truth, with_train_predictions] = input.arbitrary::<[bool; 5]>()?;
+    if with_train {
+        audit = audit.train(&train);
+    }
+    if with_later {
+        audit = audit.later(&later);
+    }
+    if with_controlled {
+        audit = audit.controlled(&controlled);
+    }
+    if with_train_predictions {
+        audit = audit.train_predictions("a", &of_train);
+    }
+    if with_truth {
+        let Ok(with_truth) = audit.truth(&truth) else { return Ok(()) };
+        audit = with_truth;
+    }
+    let _ = audit.run();
+    Ok(())
+}

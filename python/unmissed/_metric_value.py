@@ -1,0 +1,36 @@
+"""What the metric functions have in common: one cell of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._choices import lengths
+from ._evaluate import evaluate
+
+if TYPE_CHECKING:
+    from .types import Array, LabelsLike, PropensityLike, ScoresLike
+
+
+def metric_value(
+    metric: str,
+    y_true: LabelsLike,
+    y_pred: ScoresLike,
+    k: int | Sequence[int] | Array,
+    estimator: str,
+    propensity: PropensityLike | None,
+    **options: Any,
+) -> float | Array:
+    """The value at k, or an array with one for each k; `options` are those of `evaluate`."""
+    if propensity is not None and estimator == "observed":
+        raise ValueError("propensity= is given, but the observed value does not use it; did you mean estimator='unbiased'?")
+    ks = lengths(k)
+    report = evaluate(
+        y_true, y_pred, metrics=[metric], estimators=[estimator], propensity=propensity, k=ks, bootstrap=0, **options
+    )
+    if len({row.propensity for row in report.rows}) > 1:
+        raise ValueError("several propensity models give several values; use um.evaluate")
+    by_k = {row.k: np.nan if row.value is None else row.value for row in report.rows}
+    return float(by_k[ks[0]]) if np.isscalar(k) else np.array([by_k[one] for one in ks])
