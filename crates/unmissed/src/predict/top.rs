@@ -12,7 +12,7 @@ use super::panel::Line;
 use super::scores::jobs;
 use crate::data::{Csr, Features};
 use crate::error::Result;
-use crate::top_k::Key;
+use crate::top_k::FineKey;
 use rayon::prelude::*;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -46,16 +46,12 @@ impl Model {
         let ranking = Ranking::new(options, self)?;
         self.check_rows(data)?;
         options.progress.begin("predicting", data.rows() as u64);
-        let most = KEPT / (size_of::<Key>() * ranking.k * 4 * rayon::current_num_threads());
+        let most = KEPT / (size_of::<FineKey>() * ranking.k * 4 * rayon::current_num_threads());
         let (mut offsets, mut ids, mut scores) = (vec![0], Vec::new(), Vec::new());
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
             for row in self.rank(&batch, &ranking)? {
                 ids.extend(row.iter().map(|key| key.label()));
-<<<<<<< HEAD
                 scores.extend(told_apart(&row, &ranking));
-=======
-                scores.extend(row.iter().map(|key| ranking.given(key.score(), key.label() as usize)));
->>>>>>> next
                 offsets.push(ids.len() as u64);
             }
             options.progress.advance(batch.rows() as u64)?;
@@ -64,12 +60,12 @@ impl Model {
     }
 
     /// The best labels of each row of a batch, in order.
-    fn rank(&self, batch: &Batch, ranking: &Ranking) -> Result<Vec<Vec<Key>>> {
+    fn rank(&self, batch: &Batch, ranking: &Ranking) -> Result<Vec<Vec<FineKey>>> {
         let found = jobs(batch, self.panels().len()).into_par_iter().map(|(panels, chunks)| {
             let first: usize = batch.chunks[..chunks.start].iter().map(|chunk| chunk.rows()).sum();
             Ok((first, self.rank_part(batch, panels, chunks, ranking)?))
         });
-        let mut rows: Vec<Vec<Key>> = vec![Vec::new(); batch.rows()];
+        let mut rows: Vec<Vec<FineKey>> = vec![Vec::new(); batch.rows()];
         for (first, part) in found.collect::<Result<Vec<_>>>()? {
             for (row, best) in rows[first..].iter_mut().zip(part) {
                 row.extend(best.keys);
@@ -92,8 +88,8 @@ impl Model {
 }
 
 /// The scores of a row's labels, best first, lower ones where ranks are.
-fn told_apart(row: &[Key], ranking: &Ranking) -> impl Iterator<Item = f32> {
-    let mut before: Option<(Key, f32)> = None;
+fn told_apart(row: &[FineKey], ranking: &Ranking) -> impl Iterator<Item = f32> {
+    let mut before: Option<(FineKey, f32)> = None;
     row.iter().map(move |&key| {
         let score = ranking.given(key.value(), key.logit(), key.label() as usize);
         let score = match before {
@@ -112,46 +108,28 @@ struct Best {
     /// No lower value has a place among them.
     bar: f64,
     /// The worst is on top.
-    keys: BinaryHeap<Key>,
+    keys: BinaryHeap<FineKey>,
 }
 
 /// Offers the labels of a panel to the rows of a chunk, one line of logits each.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+bmi2", "x86_64+avx2+bmi2"))]
 fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mut [Best]) {
     for (line, best) in logits.iter().zip(best) {
-<<<<<<< HEAD
         // One bit per label, found without branches; then only the few that pass are looked at.
         let passing = if ranking.by_logit() {
             // The bar is a logit, or a little below that of a threshold: single precision will do.
             let bar = best.bar as f32;
-            (0..WIDTH).fold(0u32, |bits, lane| bits | u32::from(line.0[lane] >= bar) << lane)
+            (0..WIDTH).fold(0u32, |bits, column| bits | u32::from(line.0[column] >= bar) << column)
         } else {
-            let reaches = |lane: usize| ranking.value(line.0[lane], labels.start + lane) >= best.bar;
-            (0..labels.len()).fold(0u32, |bits, lane| bits | u32::from(reaches(lane)) << lane)
+            let reaches = |column: usize| ranking.value(line.0[column], labels.start + column) >= best.bar;
+            (0..labels.len()).fold(0u32, |bits, column| bits | u32::from(reaches(column)) << column)
         };
-        let mut passing = u64::from(passing) & ((1 << labels.len()) - 1);
-        while passing != 0 {
-            let lane = passing.trailing_zeros() as usize;
-            let label = labels.start + lane;
-            if ranking.admits(line.0[lane], label) {
-                best.offer(Key::new(ranking.value(line.0[lane], label), line.0[lane], label as u32), ranking.k);
-=======
-        let values = match ranking.by_logit() {
-            true => line.0,
-            false => std::array::from_fn(|column| match column < labels.len() {
-                true => ranking.value(line.0[column], labels.start + column),
-                false => 0.0,
-            }),
-        };
-        // One bit per label, found without branches; then only the few that pass are looked at.
-        let passing = (0..WIDTH).fold(0u32, |bits, column| bits | u32::from(values[column] >= best.bar) << column);
         let mut passing = u64::from(passing) & ((1 << labels.len()) - 1);
         while passing != 0 {
             let column = passing.trailing_zeros() as usize;
-            let label = labels.start + column;
-            if ranking.admits(line.0[column], label) {
-                best.offer(Key::new(values[column], label as u32), ranking.k);
->>>>>>> next
+            let (label, logit) = (labels.start + column, line.0[column]);
+            if ranking.admits(logit, label) {
+                best.offer(FineKey::new(ranking.value(logit, label), logit, label as u32), ranking.k);
             }
             passing &= passing - 1;
         }
@@ -159,7 +137,7 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
 }
 
 impl Best {
-    fn offer(&mut self, key: Key, k: usize) {
+    fn offer(&mut self, key: FineKey, k: usize) {
         if self.keys.len() < k {
             self.keys.push(key);
         } else if let Some(mut worst) = self.keys.peek_mut()
@@ -170,71 +148,7 @@ impl Best {
         if let Some(worst) = self.keys.peek()
             && self.keys.len() == k
         {
-            self.bar = worst.score();
+            self.bar = worst.value();
         }
     }
 }
-<<<<<<< HEAD
-
-/// What a label ranks by, its logit, and the label, as one number that ascends in the order of ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u128);
-
-impl Key {
-    fn new(value: f64, logit: f32, label: u32) -> Key {
-        // Adding zero makes -0 and 0 the same value.
-        let (value, logit) = ((value + 0.0).to_bits(), (logit + 0.0).to_bits());
-        let value = if value >> 63 == 1 { !value } else { value | 1 << 63 };
-        let logit = if logit >> 31 == 1 { !logit } else { logit | 1 << 31 };
-        Key(u128::from(!value) << 64 | u128::from(!logit) << 32 | u128::from(label))
-    }
-
-    fn value(self) -> f64 {
-        let value = !((self.0 >> 64) as u64);
-        f64::from_bits(if value >> 63 == 1 { value & !(1 << 63) } else { !value })
-    }
-
-    fn logit(self) -> f32 {
-        let logit = !((self.0 >> 32) as u32);
-        f32::from_bits(if logit >> 31 == 1 { logit & !(1 << 31) } else { !logit })
-    }
-
-    fn label(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// Whether nothing but the label tells it from another.
-    fn ties(self, other: Key) -> bool {
-        self.0 >> 32 == other.0 >> 32
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_ascend_as_ranks_do_and_give_back_what_they_hold() {
-        let ranked = [
-            (3.5, 1.0, 7),
-            (1.0, 9.0, 3),
-            (1.0, 8.0, 2),
-            (1.0, 8.0, 9),
-            (0.0, 0.0, 0),
-            (-1e-40, 0.0, 1),
-            (-2.0, -1.0, 5),
-            (-f64::MAX, 0.0, 0),
-        ];
-        for pair in ranked.windows(2).map(|pair| [pair[0], pair[1]]) {
-            let [better, worse] = pair.map(|(value, logit, label)| Key::new(value, logit, label));
-            assert!(better < worse, "{pair:?}");
-        }
-        for (value, logit, label) in ranked {
-            let key = Key::new(value, logit, label);
-            assert_eq!((key.value(), key.logit(), key.label()), (value, logit, label));
-        }
-        assert_eq!(Key::new(-0.0, -0.0, 1), Key::new(0.0, 0.0, 1));
-    }
-}
-=======
->>>>>>> next

@@ -65,15 +65,9 @@ fn naive(model: &Model, data: &Csr<'_, f32>, options: &PredictOptions<'_>) -> Ve
             let mut ranked: Vec<(f64, f32, u32)> = (0..model.labels() as u32)
                 .filter_map(|label| {
                     let z = logit(model, row, label);
-<<<<<<< HEAD
-                    let probability = sigmoid(f64::from(z)) * options.propensity.map_or(1.0, |p| 1.0 / p.get(label));
-                    let score = probability * options.weights.map_or(1.0, |w| w[label as usize]);
-                    let adjusted = options.propensity.is_some() || options.weights.is_some();
-=======
                     let probability = sigmoid(f64::from(z)) * options.propensities.map_or(1.0, |p| 1.0 / p.get(label));
-                    let score = (probability * options.weights.map_or(1.0, |w| w[label as usize])) as f32;
+                    let score = probability * options.weights.map_or(1.0, |w| w[label as usize]);
                     let adjusted = options.propensities.is_some() || options.weights.is_some();
->>>>>>> next
                     let kept = options.threshold.is_none_or(|least| probability >= least);
                     // Adding zero makes -0 and 0 the same value: they tie.
                     kept.then_some((if adjusted { score } else { f64::from(z) } + 0.0, z + 0.0, label))
@@ -82,7 +76,7 @@ fn naive(model: &Model, data: &Csr<'_, f32>, options: &PredictOptions<'_>) -> Ve
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
             let mut scores: Vec<(u32, f32)> = Vec::new();
             for (place, (value, z, label)) in ranked.iter().take(options.k).enumerate() {
-                let adjusted = options.propensity.is_some() || options.weights.is_some();
+                let adjusted = options.propensities.is_some() || options.weights.is_some();
                 let mut score = if options.logits || adjusted { *value as f32 } else { sigmoid(f64::from(*z)) as f32 };
                 if let Some((_, before)) = scores.last()
                     && score >= *before
@@ -285,7 +279,7 @@ fn saturated_probabilities_keep_their_order() {
     assert_eq!(top.row(0), (&[1, 2, 0][..], &[1.0, first, second][..]));
     // Corrected scores saturate as well, at 1/p.
     let p = Propensities::new("test", vec![0.5; 3]).unwrap();
-    let top = model.predict(&data, &PredictOptions { k: 3, propensity: Some(&p), ..Default::default() }).unwrap();
+    let top = model.predict(&data, &PredictOptions { k: 3, propensities: Some(&p), ..Default::default() }).unwrap();
     assert_eq!(top.row_ids(0), [1, 2, 0]);
     assert!(top.row(0).1.is_sorted_by(|a, b| a > b), "{:?}", top.row(0));
     // The same logit is a tie.
