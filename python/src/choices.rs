@@ -56,15 +56,6 @@ impl RateGiven<'_> {
 #[derive(FromPyObject)]
 pub(crate) struct Controlled<'py>(Sparse<'py>, RateGiven<'py>);
 
-impl RatesGiven<'_> {
-    pub(crate) fn rate(&self) -> PyResult<Rate> {
-        Ok(match self {
-            RatesGiven::Common(rate) => Rate::Common(*rate),
-            RatesGiven::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
-        })
-    }
-}
-
 impl Controlled<'_> {
     /// The same without the interpreter.
     pub(crate) fn owned(&self, py: Python<'_>) -> PyResult<(Labels<'static>, Rate)> {

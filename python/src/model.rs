@@ -1,6 +1,6 @@
 //! Linear models: trained, used, and kept in files.
 
-use crate::choices::{Gains, RatesGiven, Weights};
+use crate::choices::{Gains, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
@@ -67,7 +67,7 @@ pub(crate) struct Settings<'py> {
 
 /// A controlled set to train with: features, labels, the pairs that were shown, and the rate.
 #[derive(FromPyObject)]
-pub(crate) struct ControlledRows<'py>(Rows<'py>, Sparse<'py>, Option<Sparse<'py>>, RatesGiven<'py>);
+pub(crate) struct ControlledRows<'py>(Rows<'py>, Sparse<'py>, Option<Sparse<'py>>, RateGiven<'py>);
 
 impl Settings<'_> {
     /// The request that the parameters fill, but for what lies in memory.

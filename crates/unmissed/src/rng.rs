@@ -44,6 +44,8 @@ pub(crate) enum Purpose {
     SureRows = 16,
     /// Where joint learning starts, by start and by label.
     JointStarts = 17,
+    /// The order of rows in the passes of the dual solver, by the first label of a block.
+    DualSteps = 18,
 }
 
 /// The stream for `index` under `purpose`.

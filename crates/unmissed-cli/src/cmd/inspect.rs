@@ -78,6 +78,9 @@ fn settings(outcome: &TrainOutcome) -> Vec<(&'static str, Cell)> {
         Solver::Newton(newton) => {
             settings.extend([("tolerance", number(newton.tolerance)), ("steps", Cell::from(newton.max_steps))]);
         }
+        Solver::Dual(dual) => {
+            settings.extend([("tolerance", number(dual.tolerance)), ("passes", Cell::from(dual.max_passes))]);
+        }
     }
     settings.extend([("decay", number(outcome.decay)), ("clip", optional(outcome.clip))]);
     settings.push(("weighted", Cell::from(if outcome.weighted { "yes" } else { "no" })));

@@ -48,6 +48,9 @@ impl Loss for BoundedSquaredHinge {
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         if observed { squared_hinge::relevant(z).times(2.0 / p - 1.0) } else { squared_hinge::irrelevant(z) }
     }
+    fn squared_hinge(&self, p: f64) -> Option<[f64; 2]> {
+        Some([2.0 / p - 1.0, 1.0])
+    }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         squared_hinge::gradients(logits, p);
     }

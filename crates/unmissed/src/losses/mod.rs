@@ -92,6 +92,11 @@ pub trait Loss: Named + Sealed + Sync {
     }
     /// Value, gradient and curvature at logit `z`.
     fn at(&self, z: f64, observed: bool, p: f64) -> Point;
+    /// What `max(0, 1 - z)^2` of an observed and `max(0, 1 + z)^2` of an unobserved pair count for, when that is all there is to the
+    /// loss: then it can be minimised in the dual.
+    fn squared_hinge(&self, _p: f64) -> Option<[f64; 2]> {
+        None
+    }
     /// Replaces logits of unobserved pairs by gradients. `logits` has those of a block's labels, one row after the other; `p` has a
     /// number for each label of the block, or for each pair.
     fn gradients(&self, logits: &mut [f32], p: &[f32]);

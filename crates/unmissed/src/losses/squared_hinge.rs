@@ -43,6 +43,9 @@ impl Loss for SquaredHinge {
     fn at(&self, z: f64, observed: bool, _p: f64) -> Point {
         if observed { relevant(z) } else { irrelevant(z) }
     }
+    fn squared_hinge(&self, _p: f64) -> Option<[f64; 2]> {
+        Some([1.0, 1.0])
+    }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         gradients(logits, p);
     }

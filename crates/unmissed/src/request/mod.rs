@@ -30,7 +30,7 @@ pub use k_list::KList;
 pub use level::Level;
 pub use shard::Shard;
 pub(crate) use solver::LARGEST_BATCH;
-pub use solver::{Adam, Newton, Solver};
+pub use solver::{Adam, Dual, Newton, Solver};
 pub use train::{TrainControlled, TrainLater, TrainRequest, Validation};
 pub use train_choices::{JointLearning, LossChoice, NormalizeChoice, SolverChoice, TrainPropensity};
 pub use weights::WeightsSpec;

@@ -41,9 +41,9 @@ pub struct TrainRequest {
     pub solver: SolverChoice,
     /// Strength of the L2 penalty. Empty: the solver's default. Several values are for `tune`, which tries them all.
     pub decay: Vec<f64>,
-    /// Newton's method: the share of its first value to which the gradient's norm has to fall.
+    /// Solvers that go to the optimum: the share of its first value to which the gradient's norm has to fall.
     pub tolerance: Option<f64>,
-    /// Newton's method: the most steps.
+    /// Solvers that go to the optimum: the most steps of Newton's method, or passes over the rows of the dual solver.
     pub max_steps: Option<usize>,
     /// Adam: the learning rate. Empty: the default. Several values are for `tune`, which tries them all.
     pub learning_rate: Vec<f64>,
@@ -61,6 +61,9 @@ pub struct TrainRequest {
     pub holdout: f64,
     /// A set to decide on instead of held-out rows.
     pub validation: Option<Validation>,
+    /// Whether scores are made log-odds on held-out rows; when `None`, where the loss and the decay are chosen as well: in plain
+    /// training with nothing else asked for.
+    pub calibrate: Option<bool>,
     /// How rows of features are scaled.
     pub normalize: NormalizeChoice,
     /// The most bytes that blocks in work may take, on top of the data. The model does not depend on it.
@@ -93,6 +96,7 @@ impl Default for TrainRequest {
             criterion: None,
             holdout: 0.1,
             validation: None,
+            calibrate: None,
             normalize: NormalizeChoice::Auto,
             memory: None,
             seed: 0,

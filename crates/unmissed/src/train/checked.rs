@@ -1,12 +1,12 @@
 //! [`CheckedTraining`]: settings that were checked against the data, with nothing left open.
 
-use super::plan::{Plan, check_decay};
+use super::plan::{Plan, check_decay, to_optimum};
 use super::sure_rows::LEVEL;
 use crate::data::{Dataset, Features, LabelStats};
 use crate::error::{Error, Result, digits};
 use crate::losses::Loss;
 use crate::predict::Normalize;
-use crate::predict::file::Setting;
+use crate::predict::file::{Calibration, Setting};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::propensity::checks::{EffectiveSampleSize, effective_sample_size};
@@ -15,8 +15,11 @@ use crate::request::Solver;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What Newton's method takes unless told: see `docs/training.md` for what it was measured on.
+/// What solvers that go to the optimum take unless told: see `docs/training.md` for what it was measured on.
 const DECAY: f64 = 3e-5;
+
+/// The same for squared hinges, which weigh rows beyond the margin with nothing.
+const HINGE_DECAY: f64 = 1e-4;
 
 /// Training on certain data with one setting, checked: only this trains. [`Trainer::check`](super::Trainer::check) makes it.
 #[derive(Clone)]
@@ -38,6 +41,8 @@ pub struct CheckedTraining<'a> {
     /// Propensities of pairs where they depend on the row; those by label are then their means.
     pub(super) pairs: Option<Arc<PairPropensities>>,
     pub(super) weights: Option<Cow<'a, [f64]>>,
+    /// What makes log-odds of the scores that the loss leaves.
+    pub(super) calibration: Option<Arc<Calibration>>,
     pub(super) memory: Option<u64>,
     pub(super) seed: u64,
     pub(super) progress: &'a dyn Progress,
@@ -98,6 +103,7 @@ impl<'a> CheckedTraining<'a> {
             propensities,
             pairs,
             weights,
+            calibration: None,
             memory,
             seed,
             progress,
@@ -105,26 +111,44 @@ impl<'a> CheckedTraining<'a> {
         checked.with_usual_decay()
     }
 
-    /// The same with the default decay, whatever was asked for.
-    pub(super) fn with_own_decay(self) -> Result<Self> {
-        CheckedTraining { decay_given: false, ..self }.with_usual_decay()
+    /// The same by a loss that corrects nothing, with all labels alike and the default decay.
+    pub(super) fn uncorrected(&self, loss: &'static dyn Loss, solver: Solver) -> Result<Self> {
+        let plain = CheckedTraining {
+            loss,
+            solver,
+            decay_given: false,
+            clip: None,
+            least: None,
+            propensities: None,
+            pairs: None,
+            weights: None,
+            calibration: None,
+            ..self.clone()
+        };
+        plain.with_usual_decay()
     }
 
-    /// The same with the decay that follows from the data, unless it was given. For Newton's method 3e-5 times the mean squared norm
-    /// of rows, so that the size of features does not matter; labels whose observed pairs weigh more get more of it
-    /// ([`Loss::weight`]). For Adam 0: stopping early does for it what the penalty does for an optimum.
+    /// The same with the decay that follows from the data, unless it was given. For solvers that go to the optimum 3e-5 (1e-4 for
+    /// squared hinges) times the mean squared norm of rows, so that the size of features does not matter; labels whose observed pairs
+    /// weigh more get more of it ([`Loss::weight`]). For Adam 0: stopping early does for it what the penalty does for an optimum.
     fn with_usual_decay(mut self) -> Result<Self> {
         if self.decay_given {
             return Ok(self);
         }
         self.decay = match self.solver {
             Solver::Adam(_) | Solver::Joint(_) => 0.0,
-            Solver::Newton(_) => {
-                let squared_norm = if self.normalize == Normalize::L2 { 1.0 } else { squared_norm(self.features) };
-                DECAY * if squared_norm > 0.0 { squared_norm } else { 1.0 }
+            Solver::Newton(_) | Solver::Dual(_) => {
+                let decay = if self.loss.squared_hinge(1.0).is_some() { HINGE_DECAY } else { DECAY };
+                decay * self.squared_norm()
             }
         };
         Ok(self)
+    }
+
+    /// The mean squared norm of rows, to which decays are relative; 1 when all rows are zero.
+    pub(super) fn squared_norm(&self) -> f64 {
+        let norm = if self.normalize == Normalize::L2 { 1.0 } else { squared_norm(self.features) };
+        if norm > 0.0 { norm } else { 1.0 }
     }
 
     /// The same with other propensities for the same labels.
@@ -157,6 +181,25 @@ impl<'a> CheckedTraining<'a> {
         solver.check()?;
         check_decay(setting.decay)?;
         Ok(CheckedTraining { solver, decay: setting.decay, decay_given: true, ..self.clone() })
+    }
+
+    /// The same by another loss, with the solver that goes to its optimum.
+    pub(super) fn with_loss(&self, loss: &'static dyn Loss, decay: f64) -> Self {
+        let solver = to_optimum(loss);
+        CheckedTraining { loss, solver, decay, decay_given: true, ..self.clone() }
+    }
+
+    /// The same with other labels for the same rows, and without what belongs to the labels.
+    pub(super) fn with_labels<'b>(&self, data: &'b Dataset<'b>) -> CheckedTraining<'b>
+    where
+        'a: 'b,
+    {
+        CheckedTraining { data, propensities: None, weights: None, ..self.clone() }
+    }
+
+    /// The same with scores that are made log-odds.
+    pub(super) fn with_calibration(&self, calibration: &Calibration) -> Self {
+        CheckedTraining { calibration: Some(Arc::new(calibration.clone())), ..self.clone() }
     }
 
     /// The same, shown elsewhere.

@@ -5,7 +5,8 @@ use super::checked::{CheckedTraining, features};
 use super::held_out::{Chances, HeldOut};
 use super::plan::PLUGIN;
 use super::problem::{PairSource, Pairs, Problem};
-use super::{adam, joint, newton};
+use super::rows::Rows;
+use super::{adam, dual, joint, newton};
 use crate::data::{Csr, Dataset, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::losses::{self, Loss};
@@ -99,6 +100,12 @@ pub(super) enum KnownLabels<'a> {
     Shown(&'a Rate, Option<&'a Labels<'a>>),
 }
 
+/// Rows in the form in which a solver reads them.
+pub(super) struct Layout {
+    batches: Batches,
+    in_turn: Rows,
+}
+
 /// Takes a block that is trained.
 pub(super) type Sink<'a> = dyn Fn(Finished) -> Result<()> + Sync + 'a;
 
@@ -133,7 +140,7 @@ impl CheckedTraining<'_> {
         Ok((fitted.model, checkpoints))
     }
 
-    fn assemble(&self, mut finished: Vec<Finished>) -> Result<Fitted> {
+    pub(super) fn assemble(&self, mut finished: Vec<Finished>) -> Result<Fitted> {
         finished.sort_unstable_by_key(|finished| finished.block.first);
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
         let propensities = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
@@ -144,8 +151,22 @@ impl CheckedTraining<'_> {
         Ok(Fitted { model, propensities, unconverged, iterations })
     }
 
-    /// Trains the blocks on the rows. Newton's method goes through all of the decays, each from where the one before it ended, and
-    /// has a round for each; Adam takes the first, and has a round for each epoch.
+    /// The rows in the form in which the solver reads them.
+    pub(super) fn layout(&self, rows: &[usize]) -> Result<Layout> {
+        if rows.is_empty() {
+            return Err(Error::value("there are no rows to train on").expected("at least one"));
+        }
+        let by_feature = |rows: &[usize], size| Batches::new(self.features, self.data.labels(), rows, size, self.normalize);
+        let (batches, in_turn) = match self.solver {
+            Solver::Adam(adam) | Solver::Joint(adam) => (by_feature(&shuffled(rows, self.seed), adam.batch_size)?, Rows::none()),
+            Solver::Newton(_) => (by_feature(rows, newton::ROWS)?, Rows::none()),
+            Solver::Dual(_) => (by_feature(&[], 1)?, Rows::new(self.features, self.data.labels(), rows, self.normalize)?),
+        };
+        Ok(Layout { batches, in_turn })
+    }
+
+    /// Trains the blocks on the rows. Solvers that go to an optimum do so for each of the decays in turn, Newton's method from where the
+    /// one before it ended, and have a round for each; Adam takes the first, and has a round for each epoch.
     pub(super) fn run(
         &self,
         rows: &[usize],
@@ -154,24 +175,29 @@ impl CheckedTraining<'_> {
         decays: &[f64],
         sink: &Sink<'_>,
     ) -> Result<Vec<Checkpoint>> {
+        self.run_on(&self.layout(rows)?, rows, others, blocks, decays, sink)
+    }
+
+    /// The same where the rows were laid out before.
+    pub(super) fn run_on(
+        &self,
+        layout: &Layout,
+        rows: &[usize],
+        others: Option<Others<'_>>,
+        blocks: &[Range<u32>],
+        decays: &[f64],
+        sink: &Sink<'_>,
+    ) -> Result<Vec<Checkpoint>> {
         let (labels, normalize) = (self.data.labels(), self.normalize);
-        if rows.is_empty() {
-            return Err(Error::value("there are no rows to train on").expected("at least one"));
-        }
+        let Layout { batches, in_turn } = layout;
         let counts = counts(labels, rows);
         let propensities = match self.solver {
             Solver::Joint(_) => joint::starts(self),
             _ => self.possible(&counts, rows.len()),
         };
         let bias = starting_bias(&counts, rows.len(), &propensities, self.loss);
-        let (rounds, batches) = match self.solver {
-            Solver::Adam(adam) | Solver::Joint(adam) => {
-                let rows = shuffled(rows, self.seed);
-                (adam.epochs, Batches::new(self.features, labels, &rows, adam.batch_size, normalize)?)
-            }
-            Solver::Newton(_) => (decays.len(), Batches::new(self.features, labels, rows, newton::ROWS, normalize)?),
-        };
-        adam::check_steps(rounds, &batches)?;
+        let rounds = self.solver.adam().map_or(decays.len(), |adam| adam.epochs);
+        adam::check_steps(rounds, batches)?;
         let held_out = match others {
             None => None,
             Some(Others { data, rows, depth, labels: known }) => {
@@ -200,7 +226,8 @@ impl CheckedTraining<'_> {
             }
         };
         let problem = Problem {
-            batches: &batches,
+            batches,
+            rows: in_turn,
             held_out: held_out.as_ref(),
             loss: self.loss,
             propensities: &propensities,
@@ -212,8 +239,12 @@ impl CheckedTraining<'_> {
         };
         let trained: usize = blocks.iter().map(|block| block.len()).sum();
         self.progress.begin("training", (trained * rounds) as u64);
-        for some in blocks.chunks(self.at_once(&batches)?) {
-            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train(&problem, block, decays)?))?;
+        for some in blocks.chunks(self.at_once(batches, rows.len())?) {
+            some.par_iter().with_max_len(1).try_for_each(|block| {
+                let mut finished = self.train(&problem, block, decays)?;
+                self.calibrate(&mut finished.block, &counts);
+                sink(finished)
+            })?;
         }
         let checkpoint = |held_out: &HeldOut<'_>, round| {
             Ok(Checkpoint { loss: held_out.loss(round), predictions: held_out.predictions(round)? })
@@ -221,6 +252,21 @@ impl CheckedTraining<'_> {
         match &held_out {
             Some(held_out) => (0..held_out.rounds()).map(|round| checkpoint(held_out, round)).collect(),
             None => Ok(Vec::new()),
+        }
+    }
+
+    /// Folds the calibration into the weights, if there is one. Labels that were never observed have no scores to speak of.
+    fn calibrate(&self, block: &mut Block, counts: &[u64]) {
+        let Some(calibration) = &self.calibration else { return };
+        let width = block.width();
+        let counts = &counts[block.first as usize..][..width];
+        let affine = |count: &u64| if *count > 0 { calibration.at(*count) } else { (1.0, 0.0) };
+        let (scales, shifts): (Vec<f64>, Vec<f64>) = counts.iter().map(affine).unzip();
+        for line in block.weights.chunks_exact_mut(width) {
+            line.iter_mut().zip(&scales).for_each(|(weight, scale)| *weight = (f64::from(*weight) * scale) as f32);
+        }
+        for (bias, (scale, shift)) in block.bias.iter_mut().zip(scales.iter().zip(&shifts)) {
+            *bias = (f64::from(*bias) * scale + shift) as f32;
         }
     }
 
@@ -242,6 +288,7 @@ impl CheckedTraining<'_> {
                 iterations: adam.epochs,
             }),
             Solver::Newton(newton) => newton::train::<TOGETHER>(problem, first, newton, decays),
+            Solver::Dual(dual) => dual::train::<TOGETHER>(problem, first, dual, decays),
             Solver::Joint(adam) => joint::train::<TOGETHER>(problem, first, adam, self.decay, self.starts),
         }?;
         match finished.block.weights.iter().chain(&finished.block.bias).all(|weight| weight.is_finite()) {
@@ -252,13 +299,14 @@ impl CheckedTraining<'_> {
     }
 
     /// How many blocks fit into the memory at a time.
-    fn at_once(&self, batches: &Batches) -> Result<usize> {
+    fn at_once(&self, batches: &Batches, rows: usize) -> Result<usize> {
         let Some(memory) = self.memory else { return Ok(usize::MAX) };
         // Vectors by feature and by row; four more by feature are the finished block and its parts.
         let (by_feature, by_row, rows) = match self.solver {
             Solver::Adam(_) | Solver::Joint(_) => (7, 1, batches.largest()),
             // Row-dependent propensities are one more by row.
-            Solver::Newton(_) => (9, if self.pairs.is_some() { 6 } else { 5 }, batches.rows()),
+            Solver::Newton(_) => (9, if self.pairs.is_some() { 6 } else { 5 }, rows),
+            Solver::Dual(_) => (6, 2, rows),
         };
         let line = (TOGETHER * size_of::<f32>()) as u64;
         let block = line * (by_feature * batches.features() as u64 + by_row * rows as u64);

@@ -74,7 +74,10 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, adam: &Ad
     for start in 1..more as u64 {
         let (next, losses) = from_one_start::<W>(problem, first, adam, decay, Some(start))?;
         let width = best.block.width();
-        for column in (0..width).filter(|column| losses[*column] < least[*column]) {
+        for column in 0..width {
+            if losses[column] >= least[column] {
+                continue;
+            }
             least[column] = losses[column];
             best.block.bias[column] = next.block.bias[column];
             let lines = best.block.weights.chunks_exact_mut(width).zip(next.block.weights.chunks_exact(width));

@@ -2,10 +2,12 @@
 
 use super::grid::Grid;
 use crate::error::{Error, Result, digits};
-use crate::losses::{self, Loss, Nature};
+use crate::losses::{self, Loss};
 use crate::predict::Normalize;
 use crate::predict::file::Setting;
-use crate::request::{Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainRequest};
+use crate::request::{
+    Adam, Criterion, Dual, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainRequest,
+};
 
 /// The loss whose likelihood has the propensities in it.
 pub(super) const PLUGIN: &str = "plugin-logistic";
@@ -25,6 +27,18 @@ pub(super) struct Plan {
     /// From how many starts joint learning begins.
     pub(super) starts: usize,
     pub(super) search: Option<SearchPlan>,
+    pub(super) scores: ScoresPlan,
+}
+
+/// What becomes of the scores that a loss leaves, and whether it is left open which.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ScoresPlan {
+    /// They are the model's.
+    AsTheyAre,
+    /// They are calibrated on this share of the rows, held out.
+    Calibrated(f64),
+    /// The loss and the decay are chosen by calibrated scores on this share of the rows, held out.
+    Chosen(f64),
 }
 
 /// Which settings are tried, and what decides.
@@ -57,7 +71,7 @@ impl TrainRequest {
 impl Plan {
     pub(super) fn new(request: &TrainRequest) -> Result<Plan> {
         let loss = losses::find(&loss_name(request))?;
-        let solver = solver(request, loss.nature())?;
+        let solver = solver(request, loss)?;
         let decay = one("decay", &request.decay, request.tune)?;
         request.decay.iter().try_for_each(|decay| check_decay(*decay))?;
         if let Some(most) = request.clip
@@ -67,7 +81,8 @@ impl Plan {
         }
         check_goes_with(loss, solver, decay, request.joint)?;
         check_evidence(request, loss)?;
-        let search = search(request, solver)?;
+        let scores = scores(request, loss, solver)?;
+        let search = search(request, solver, scores)?;
         let normalize = match request.normalize {
             NormalizeChoice::Auto => None,
             NormalizeChoice::L2 => Some(Normalize::L2),
@@ -78,7 +93,7 @@ impl Plan {
                 .expected("'plugin', and at least one")
                 .found(request.starts.to_string()));
         }
-        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, starts: request.starts, search })
+        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, starts: request.starts, search, scores })
     }
 }
 
@@ -94,24 +109,34 @@ fn loss_name(request: &TrainRequest) -> String {
     usual.to_owned()
 }
 
-/// The solver that is named, or Newton's method wherever it can train; settings of the other one are rejected.
-fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
+/// The solver that is named, or one that goes to the optimum wherever there is one; settings of another one are rejected.
+fn solver(request: &TrainRequest, loss: &dyn Loss) -> Result<Solver> {
     let for_adam = request.joint == Some(JointLearning::Plugin) || (request.tune && Grid::is_for_adam(&request.grid)?);
     let adam = match request.solver {
         SolverChoice::Adam => true,
-        SolverChoice::Newton => false,
-        SolverChoice::Auto => for_adam || !nature.newton,
+        SolverChoice::Newton | SolverChoice::Dual => false,
+        SolverChoice::Auto => for_adam || !loss.nature().newton,
+    };
+    let dual = match request.solver {
+        SolverChoice::Auto => !adam && loss.squared_hinge(1.0).is_some(),
+        choice => choice == SolverChoice::Dual,
     };
     let unused = [
-        (adam, request.tolerance.is_some(), "the tolerance is for Newton's method"),
-        (adam, request.max_steps.is_some(), "the number of steps is for Newton's method"),
+        (adam, request.tolerance.is_some(), "the tolerance is for solvers that go to the optimum"),
+        (adam, request.max_steps.is_some(), "the number of steps is for solvers that go to the optimum"),
         (!adam, !request.learning_rate.is_empty(), "the learning rate is for Adam"),
         (!adam, request.batch_size.is_some(), "the batch size is for Adam"),
         (!adam, request.epochs.is_some(), "the number of epochs is for Adam"),
     ];
     if let Some((_, _, what)) = unused.iter().find(|(other, given, _)| *other && *given) {
-        let chosen = if adam { "Adam" } else { "Newton's method" };
-        return Err(Error::value(*what).found(format!("training by {chosen}")).hint("name the solver: adam or newton"));
+        let chosen = if adam {
+            "Adam"
+        } else if dual {
+            "the dual solver"
+        } else {
+            "Newton's method"
+        };
+        return Err(Error::value(*what).found(format!("training by {chosen}")).hint("name the solver: adam, newton or dual"));
     }
     let solver = if adam {
         let usual = Adam::default();
@@ -119,6 +144,12 @@ fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
         let batch_size = request.batch_size.unwrap_or(usual.batch_size);
         let adam = Adam { learning_rate, batch_size, epochs: request.epochs.unwrap_or(usual.epochs) };
         if request.joint == Some(JointLearning::Plugin) { Solver::Joint(adam) } else { Solver::Adam(adam) }
+    } else if dual {
+        let usual = Dual::default();
+        Solver::Dual(Dual {
+            tolerance: request.tolerance.unwrap_or(usual.tolerance),
+            max_passes: request.max_steps.unwrap_or(usual.max_passes),
+        })
     } else {
         let usual = Newton::default();
         Solver::Newton(Newton {
@@ -128,7 +159,7 @@ fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
     };
     if request.joint == Some(JointLearning::Plugin) && !adam {
         return Err(Error::value("propensities are learned along by Adam only")
-            .found("Newton's method")
+            .found(format!("'{}'", request.solver))
             .hint("leave the solver open"));
     }
     solver.check()?;
@@ -144,6 +175,14 @@ fn one(what: &str, values: &[f64], tune: bool) -> Result<Option<f64>> {
             .found(values.len().to_string())
             .hint("tuning tries them all")),
         _ => Ok(values.first().copied()),
+    }
+}
+
+/// The solver that goes to the optimum of a convex loss, with default settings.
+pub(super) fn to_optimum(loss: &dyn Loss) -> Solver {
+    match loss.squared_hinge(1.0) {
+        Some(_) => Solver::Dual(Dual::default()),
+        None => Solver::Newton(Newton::default()),
     }
 }
 
@@ -183,8 +222,14 @@ fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: O
             Error::value(format!("Newton's method cannot train by '{}', which has no optimum", loss.name())).hint("use Adam")
         );
     }
-    if matches!(solver, Solver::Newton(_)) && decay == Some(0.0) {
-        return Err(Error::value("Newton's method needs an L2 penalty: without it there may be no optimum")
+    if matches!(solver, Solver::Dual(_)) && loss.squared_hinge(1.0).is_none() {
+        return Err(Error::value(format!("the dual solver cannot train by '{}'", loss.name()))
+            .expected("a squared hinge that is convex")
+            .hint("leave the solver open"));
+    }
+    if matches!(solver, Solver::Newton(_) | Solver::Dual(_)) && decay == Some(0.0) {
+        let solver = if matches!(solver, Solver::Dual(_)) { "the dual solver" } else { "Newton's method" };
+        return Err(Error::value(format!("{solver} needs an L2 penalty: without it there may be no optimum"))
             .expected("a decay above 0")
             .found("0")
             .hint("give a decay above 0, or train with Adam, which stops early instead"));
@@ -192,8 +237,33 @@ fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: O
     Ok(())
 }
 
+/// Whether scores are calibrated, and the loss chosen: unless anything is asked for that makes training another than plain one.
+fn scores(request: &TrainRequest, loss: &dyn Loss, solver: Solver) -> Result<ScoresPlan> {
+    let TrainRequest { calibrate, holdout, normalize, memory, seed, .. } = *request;
+    let open = TrainRequest { calibrate, holdout, normalize, memory, seed, ..TrainRequest::default() };
+    if *request == open && calibrate != Some(false) && holdout > 0.0 {
+        return Ok(ScoresPlan::Chosen(holdout));
+    }
+    if request.calibrate != Some(true) {
+        return Ok(ScoresPlan::AsTheyAre);
+    }
+    let wrong = [
+        (request.holdout == 0.0, "a holdout of 0"),
+        (request.tune || request.validation.is_some() || request.criterion.is_some(), "a search for settings"),
+        (request.weights.is_some(), "weights of labels, which it would take back"),
+        (loss.nature().corrects || request.joint.is_some(), "a loss that corrects for missing labels"),
+        (solver.adam().is_some(), "Adam"),
+    ];
+    match wrong.iter().find(|(is, _)| *is) {
+        None => Ok(ScoresPlan::Calibrated(request.holdout)),
+        Some((_, what)) => Err(Error::value("scores are calibrated for plain losses, to observed labels of held-out rows")
+            .found(*what)
+            .hint("leave the calibration out")),
+    }
+}
+
 /// What is searched: the settings of a grid, or the best epoch of Adam.
-fn search(request: &TrainRequest, solver: Solver) -> Result<Option<SearchPlan>> {
+fn search(request: &TrainRequest, solver: Solver, scores: ScoresPlan) -> Result<Option<SearchPlan>> {
     let default = TrainRequest::default();
     let asks = request.tune || request.validation.is_some() || request.criterion.is_some();
     if !request.tune && request.grid != default.grid {
@@ -213,8 +283,10 @@ fn search(request: &TrainRequest, solver: Solver) -> Result<Option<SearchPlan>> 
             .found(digits(request.holdout)));
     }
     if !request.tune && solver.adam().is_none() {
-        return match asks || request.holdout != default.holdout {
-            true => Err(Error::value("Newton's method with one setting leaves nothing to decide").hint("tuning tries several")),
+        let held_out = scores == ScoresPlan::AsTheyAre && request.holdout != default.holdout;
+        return match asks || held_out {
+            true => Err(Error::value("a solver that goes to the optimum leaves nothing to decide with one setting")
+                .hint("tuning tries several")),
             false => Ok(None),
         };
     }
@@ -271,6 +343,10 @@ mod tests {
     #[test]
     fn the_solver_follows_the_loss_unless_it_is_named() {
         let solver = |change: fn(&mut TrainRequest)| plan(change).unwrap().solver;
+        assert_eq!(solver(|request| request.loss = "squared-hinge".into()), Solver::Dual(Dual::default()));
+        let named = |request: &mut TrainRequest| (request.loss, request.solver) = ("squared-hinge".into(), SolverChoice::Newton);
+        assert_eq!(solver(named), Solver::Newton(Newton::default()));
+        assert!(plan(|request| request.solver = SolverChoice::Dual).is_err());
         assert_eq!(solver(|_| ()), Solver::Newton(Newton::default()));
         assert_eq!(solver(|request| request.loss = "plugin-logistic".into()), Solver::Newton(Newton::default()));
         assert_eq!(solver(|request| request.loss = "unbiased-squared-hinge".into()), Solver::Adam(Adam::default()));

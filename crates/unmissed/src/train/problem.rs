@@ -3,6 +3,7 @@
 use super::batches::{Batch, Batches};
 use super::held_out::HeldOut;
 use super::lines::{Line, Lines};
+use super::rows::Rows;
 use crate::data::Labels;
 use crate::losses::{Loss, Point};
 use crate::progress::Progress;
@@ -11,8 +12,10 @@ use crate::propensity::rows::PairPropensities;
 /// A training problem. Everything by label has as many entries as there are labels.
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
-    /// The rows.
+    /// The rows by feature; none for a solver that reads them one after the other.
     pub(super) batches: &'a Batches,
+    /// The rows one after the other; none for solvers that read them by feature.
+    pub(super) rows: &'a Rows,
     /// Rows that are scored after each round of training, not trained on.
     pub(super) held_out: Option<&'a HeldOut<'a>>,
     /// What is minimised.
@@ -151,5 +154,10 @@ impl<const W: usize> Part<'_, W> {
     /// The loss of an observed pair.
     pub(super) fn observed(&self, column: usize, logit: f32) -> Point {
         self.loss.at(f64::from(logit), true, self.exact[column])
+    }
+
+    /// What an observed and an unobserved pair cost, when the loss is a squared hinge.
+    pub(super) fn squared_hinge(&self, lane: usize) -> Option<[f64; 2]> {
+        self.loss.squared_hinge(self.exact[lane])
     }
 }

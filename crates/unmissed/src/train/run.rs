@@ -3,12 +3,15 @@
 use super::checked::CheckedTraining;
 use super::fit::{Finished, Fitted, WIDTH, blocks};
 use super::joint;
-use super::plan::Plan;
+use super::plan::{Plan, ScoresPlan};
 use super::trainer::Trainer;
 use super::tune::Search;
 use crate::data::{Dataset, LabelStats, Output};
 use crate::error::{Error, Result};
-use crate::predict::file::{BlockNote, InputDigests, Manifest, StackTable, TrainOutcome, Trial, Tuning, fingerprint};
+use crate::losses;
+use crate::predict::file::{
+    BlockNote, Calibration, Choice, InputDigests, Manifest, Setting, StackTable, TrainOutcome, Trial, Tuning, fingerprint,
+};
 use crate::predict::{About, BlockStore, Model};
 use crate::propensity::{Learned, Origin, Propensities};
 use crate::request::JointLearning;
@@ -35,6 +38,8 @@ pub struct Trained {
     pub outcome: TrainOutcome,
     /// All settings that were tried, when some were.
     pub tuning: Option<Tuning>,
+    /// Which losses and decays were tried, when the loss was left open.
+    pub choice: Option<Choice>,
     /// Propensities that were learned.
     pub learned: Option<Propensities>,
     /// Propensities that were given, as they were used: those that were raised are marked.
@@ -61,6 +66,10 @@ struct Prepared {
     /// What propensities are at least.
     #[serde(default)]
     least: Option<Vec<f64>>,
+    #[serde(default)]
+    choice: Option<Choice>,
+    #[serde(default)]
+    calibration: Option<Calibration>,
 }
 
 const PREPARED: &str = "prepared.json";
@@ -94,7 +103,7 @@ impl Trainer<'_> {
             Some(learned) => Some(training.identified(learned)?),
             None => prepared.alternated()?,
         };
-        let trained = self.trained(&training, prepared.tuning, learned)?;
+        let trained = self.trained(&training, prepared, learned)?;
         Ok((model, Trained { unconverged, iterations, ..trained }))
     }
 
@@ -144,7 +153,7 @@ impl Trainer<'_> {
             }
             _ => prepared.alternated()?,
         };
-        let trained = self.trained(&training, prepared.tuning, learned)?;
+        let trained = self.trained(&training, prepared, learned)?;
         store.finish(&trained.about)?;
         Ok(Trained { unconverged, iterations, resumed, ..trained })
     }
@@ -167,6 +176,12 @@ impl Trainer<'_> {
         if let Some(search) = &plan.search {
             prepared.tuning = Some(Search::new(search, self)?.run(&prepared.apply(training)?)?);
         }
+        let chosen = match plan.scores {
+            ScoresPlan::AsTheyAre => None,
+            ScoresPlan::Calibrated(holdout) => Some(training.calibrate_on(holdout)?),
+            ScoresPlan::Chosen(holdout) => training.choose(holdout)?,
+        };
+        (prepared.choice, prepared.calibration) = chosen.unzip();
         Ok(prepared)
     }
 
@@ -193,7 +208,8 @@ impl Trainer<'_> {
         })
     }
 
-    fn trained(&self, training: &CheckedTraining<'_>, tuning: Option<Tuning>, learned: Option<Propensities>) -> Result<Trained> {
+    fn trained(&self, training: &CheckedTraining<'_>, prepared: Prepared, learned: Option<Propensities>) -> Result<Trained> {
+        let Prepared { tuning, choice, calibration, .. } = prepared;
         let given = training.propensities.as_ref().map(|p| p.origin().clone());
         let (used, unused) = if training.loss.nature().corrects { (given, None) } else { (None, given) };
         // How long trials took is no part of the model: the same run makes the same bytes.
@@ -206,6 +222,8 @@ impl Trainer<'_> {
             criterion: tuning.as_ref().map(|tuning| tuning.criterion.clone()),
             decided_on_rows: tuning.as_ref().map(|tuning| tuning.rows),
             tuning: tuning.as_ref().map(untimed),
+            choice: choice.clone().map(untimed_choice),
+            calibration,
             effective_sample_size: training.effective_sample_size()?,
             raised_propensities: training.raised()?,
             stack: None,
@@ -223,6 +241,7 @@ impl Trainer<'_> {
             about,
             outcome,
             tuning,
+            choice,
             learned,
             used,
             stack: None,
@@ -258,11 +277,26 @@ impl Prepared {
             None => training.clone(),
         };
         let training = self.least.as_ref().map_or(training.clone(), |least| training.with_least(least));
-        match self.tuning.as_ref().and_then(Tuning::best) {
-            Some(best) => training.with_setting(&best.setting, best.epoch),
-            None => Ok(training),
-        }
+        let training = match self.tuning.as_ref().and_then(Tuning::best) {
+            Some(best) => training.with_setting(&best.setting, best.epoch)?,
+            None => training,
+        };
+        let training = match self.choice.as_ref().and_then(Choice::best) {
+            Some(best) if best.loss != training.loss.name() => training.with_loss(losses::find(&best.loss)?, best.decay),
+            Some(best) => training.with_setting(&Setting { learning_rate: None, decay: best.decay }, None)?,
+            None => training,
+        };
+        Ok(match &self.calibration {
+            Some(calibration) => training.with_calibration(calibration),
+            None => training,
+        })
     }
+}
+
+/// How long candidates took is no part of the model: the same run makes the same bytes.
+fn untimed_choice(mut choice: Choice) -> Choice {
+    choice.candidates.iter_mut().for_each(|candidate| candidate.seconds = None);
+    choice
 }
 
 /// What tells one list of numbers from another.

@@ -77,16 +77,7 @@ impl CheckedTraining<'_> {
     /// The same data trained as if nothing were missing.
     fn plain(&self) -> Result<CheckedTraining<'_>> {
         let newton = Newton { tolerance: TOLERANCE, ..Newton::default() };
-        let plain = CheckedTraining {
-            loss: losses::find("logistic")?,
-            solver: Solver::Newton(newton),
-            propensities: None,
-            pairs: None,
-            weights: None,
-            clip: None,
-            ..self.clone()
-        };
-        plain.with_own_decay()
+        self.uncorrected(losses::find("logistic")?, Solver::Newton(newton))
     }
 }
 

@@ -97,7 +97,7 @@ impl<'a> Search<'a> {
         let mut tuning = Tuning { criterion: criterion.clone(), rows: others_rows.len() as u64, labels: some, trials: Vec::new() };
         let place = Place { training, rows: &rows, others, blocks: &tried, judge: &judge };
         match training.solver {
-            Solver::Newton(_) => {
+            Solver::Newton(_) | Solver::Dual(_) => {
                 place.path(settings.iter().map(|setting| setting.decay).collect(), &mut tuning)?;
                 for _ in 0..EXTENSIONS {
                     let Some(more) = beyond(&tuning).filter(|_| self.plan.extends) else { break };
@@ -227,7 +227,7 @@ impl Tuning {
         let Some(best) = self.best() else { return request.clone() };
         let default = TrainRequest::default();
         TrainRequest {
-            solver: if best.setting.learning_rate.is_some() { SolverChoice::Adam } else { SolverChoice::Newton },
+            solver: if best.setting.learning_rate.is_some() { SolverChoice::Adam } else { request.solver },
             decay: vec![best.setting.decay],
             learning_rate: best.setting.learning_rate.into_iter().collect(),
             epochs: best.epoch,
@@ -243,9 +243,9 @@ impl Tuning {
 }
 
 /// Names the stage after what is tried.
-struct Staged<'a> {
-    progress: &'a dyn Progress,
-    stage: String,
+pub(super) struct Staged<'a> {
+    pub(super) progress: &'a dyn Progress,
+    pub(super) stage: String,
 }
 
 impl Progress for Staged<'_> {

@@ -8,6 +8,7 @@ mod audit_data;
 mod audit_result;
 mod block_store;
 mod common;
+mod dual;
 mod evaluation_choices;
 mod evaluation_conformance;
 mod evaluation_conventions;

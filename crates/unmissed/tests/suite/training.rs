@@ -293,11 +293,12 @@ fn sparse() -> Dataset<'static> {
 }
 
 /// Every solver, each with a loss that it trains.
-fn requests() -> [TrainRequest; 3] {
+fn requests() -> [TrainRequest; 4] {
     let newton = TrainRequest { decay: vec![1e-3], ..TrainRequest::by_loss("unbiased-logistic") };
     let adam = TrainRequest { solver: SolverChoice::Adam, epochs: Some(3), batch_size: Some(64), ..newton.clone() };
     let joint = TrainRequest { joint: Some(JointLearning::Plugin), loss: "plugin-logistic".into(), ..adam.clone() };
-    [adam, newton, joint]
+    let dual = TrainRequest { decay: vec![1e-3], ..TrainRequest::by_loss("bounded-squared-hinge") };
+    [adam, newton, dual, joint]
 }
 
 #[test]

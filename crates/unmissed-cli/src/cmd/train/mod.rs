@@ -20,8 +20,8 @@ use unmissed::train::{Destination, Trainer};
 is observed is maximised (plugin-logistic); propensities that labels contradict are raised. With --controlled C --rate r/m two \
 models are put together on the controlled rows, unless that is no improvement. With --later L the later labels are trained on.
 
-Losses that have an optimum are trained to it by Newton's method; others by Adam, which stops at the epoch that does best on \
-held-out rows and then trains on all rows that long. --tune tries several settings \
+Losses that have an optimum are trained to it by Newton's method, squared hinges over their dual; others by Adam, which stops at \
+the epoch that does best on held-out rows and then trains on all rows that long. --tune tries several settings \
 on held-out rows, or on a controlled set (--validation). 'unmissed list losses' and 'unmissed list grids' explain the names; \
 'unmissed inspect MODEL' prints what was tried.
 

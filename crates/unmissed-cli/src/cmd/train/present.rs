@@ -61,7 +61,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     }
     if trained.unconverged > 0 {
         document = document.note(format!(
-            "Newton's method did not converge on {} labels: use a larger --decay, a larger --tolerance, or --solver adam.",
+            "The solver did not converge on {} labels: use a larger --decay, a larger --tolerance, or --solver adam.",
             trained.unconverged
         ));
     }
@@ -105,6 +105,10 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
         Solver::Newton(newton) => {
             table.row([Cell::from("decay"), number(outcome.decay)]);
             table.row([Cell::from("tolerance"), number(newton.tolerance)]);
+        }
+        Solver::Dual(dual) => {
+            table.row([Cell::from("decay"), number(outcome.decay)]);
+            table.row([Cell::from("tolerance"), number(dual.tolerance)]);
         }
     }
     if let Some(clip) = outcome.clip {

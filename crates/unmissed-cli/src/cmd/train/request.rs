@@ -3,7 +3,7 @@
 use super::Args;
 use std::path::PathBuf;
 use unmissed::request::{
-    Adam, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainControlled, TrainLater, TrainRequest, Validation,
+    Adam, Dual, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainControlled, TrainLater, TrainRequest, Validation,
 };
 use unmissed::{Error, Result};
 
@@ -15,14 +15,15 @@ fn default() -> TrainRequest {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Solver")]
 pub(super) struct Solving {
-    /// newton: to the optimum, for losses that have one; adam: small steps on batches, for any; auto: newton where it can
+    /// newton: to the optimum, for losses that have one; dual: the same for squared hinges, faster; adam: small steps on batches,
+    /// for any; auto: dual or newton where they can
     #[arg(long, value_name = "NAME", default_value_t = default().solver)]
     solver: SolverChoice,
     #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, help = format!(
         "Learning rate of Adam [default: {}]; with --tune the rates to try, separated by commas", Adam::default().learning_rate))]
     learning_rate: Vec<f64>,
-    /// Strength of the L2 penalty [default: follows from the data for Newton's
-    /// method, which needs one; 0 for Adam]; with --tune the values to try
+    /// Strength of the L2 penalty [default: follows from the data for newton
+    /// and dual, which need one; 0 for Adam]; with --tune the values to try
     #[arg(long, value_name = "DECAY", value_delimiter = ',', allow_negative_numbers = true)]
     decay: Vec<f64>,
     #[arg(long, value_name = "N", help = format!(
@@ -31,8 +32,8 @@ pub(super) struct Solving {
     #[arg(long, value_name = "ROWS", help = format!("Rows per batch of Adam [default: {}]", Adam::default().batch_size))]
     batch: Option<usize>,
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help = format!(
-        "Newton's method: share of its first value to which the gradient's norm has to fall [default: {}]",
-        Newton::default().tolerance))]
+        "newton and dual: share of its first value to which the gradient's norm has to fall [default: {}, {}]",
+        Newton::default().tolerance, Dual::default().tolerance))]
     tolerance: Option<f64>,
 }
 

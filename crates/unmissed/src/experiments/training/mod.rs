@@ -73,6 +73,7 @@ impl Experiment for Training {
                 false => found.push(Seeds { plan, seeds: all }),
             }
         }
+        outcome.tables.push(worlds(&found));
         outcome.tables.push(differences(&found));
         claims::claims(&mut outcome, &found);
         outcome.notes.push(
@@ -99,6 +100,14 @@ impl Seeds {
         let (of, plain) = (self.precision(method, loss, at), self.precision(UNCORRECTED, None, at));
         mean_se(&of.iter().zip(&plain).map(|(of, plain)| of - plain).collect::<Vec<_>>())
     }
+}
+
+fn worlds(found: &[Seeds]) -> Table {
+    let mut table = Table::new("worlds", ["world", "what it is", "seeds"].map(Column::new)).titled("The worlds");
+    for world in found {
+        table.row(crate::cells![world.plan.name, world.plan.about, world.seeds.len()]);
+    }
+    table
 }
 
 fn differences(found: &[Seeds]) -> Table {

@@ -1,5 +1,7 @@
 //! [`About`]: how a model came to be.
 
+use super::calibration::Calibration;
+use super::choice::Choice;
 use super::stack_table::{LaterOutcome, StackTable};
 use super::tuning::Trial;
 use crate::error::{Error, Result};
@@ -49,6 +51,12 @@ pub struct TrainOutcome {
     pub decided_on_rows: Option<u64>,
     /// The settings that were tried.
     pub tuning: Option<Vec<Trial>>,
+    /// Which losses and decays were tried, when the loss was left open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
+    /// What made log-odds of the scores that the loss left, when something did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// How many positives the training rests on, when they have different weights.
     pub effective_sample_size: Option<EffectiveSampleSize>,
     /// Labels that are observed more often than their propensity allows, so that training raised it.

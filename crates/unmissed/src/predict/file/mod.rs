@@ -33,6 +33,8 @@
 
 mod about;
 mod block;
+mod calibration;
+mod choice;
 mod container;
 mod fingerprint;
 mod model;
@@ -41,6 +43,9 @@ mod store;
 mod tuning;
 
 pub use about::{About, TrainOutcome};
+pub use calibration::Calibration;
+pub(crate) use calibration::place;
+pub use choice::{Candidate, Choice};
 pub use fingerprint::fingerprint;
 pub use model::{read, read_source, write};
 pub use stack_table::{LaterOutcome, StackLine, StackTable};
