@@ -149,6 +149,7 @@ fn sample_model(path: &Path) {
         calibration: None,
         effective_sample_size: None,
         raised_propensities: 0,
+        shrunken_propensities: false,
         stack: None,
         later: None,
     });

@@ -25,7 +25,8 @@ pub struct TrainRequest {
     /// Inverse propensities above this count as this: less variance, some bias.
     pub clip: Option<f64>,
     /// Whether propensities are raised to what the data allow: the label's frequency, and the lower limit of how often it is observed
-    /// on the rows on which it is surest.
+    /// on the rows on which it is surest. Those that are mostly noise, by their own intervals, are shrunken first. Otherwise they are
+    /// taken as they are.
     pub raise: bool,
     /// A factor of the loss for each label.
     pub weights: Option<WeightsSpec>,

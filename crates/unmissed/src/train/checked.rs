@@ -38,6 +38,8 @@ pub struct CheckedTraining<'a> {
     /// What propensities are at least, by label, as far as the data say.
     least: Option<Arc<[f64]>>,
     pub(super) propensities: Option<Cow<'a, Propensities>>,
+    /// Whether the propensities that were given were mostly noise, which was taken out.
+    pub(super) shrunken: bool,
     /// Propensities of pairs where they depend on the row; those by label are then their means.
     pub(super) pairs: Option<Arc<PairPropensities>>,
     pub(super) weights: Option<Cow<'a, [f64]>>,
@@ -52,6 +54,7 @@ pub struct CheckedTraining<'a> {
 pub(super) struct Inputs<'a> {
     pub(super) data: &'a Dataset<'a>,
     pub(super) propensities: Option<Cow<'a, Propensities>>,
+    pub(super) shrunken: bool,
     pub(super) pairs: Option<Arc<PairPropensities>>,
     pub(super) weights: Option<Cow<'a, [f64]>>,
     pub(super) clip: Option<f64>,
@@ -62,7 +65,7 @@ pub(super) struct Inputs<'a> {
 
 impl<'a> CheckedTraining<'a> {
     pub(super) fn new(plan: &Plan, inputs: Inputs<'a>) -> Result<CheckedTraining<'a>> {
-        let Inputs { data, propensities, pairs, weights, clip, memory, seed, progress } = inputs;
+        let Inputs { data, propensities, shrunken, pairs, weights, clip, memory, seed, progress } = inputs;
         let features = features(data)?;
         let labels = data.labels().cols();
         if data.rows() == 0 || labels == 0 {
@@ -101,6 +104,7 @@ impl<'a> CheckedTraining<'a> {
             starts: plan.starts,
             least: None,
             propensities,
+            shrunken,
             pairs,
             weights,
             calibration: None,
@@ -120,6 +124,7 @@ impl<'a> CheckedTraining<'a> {
             clip: None,
             least: None,
             propensities: None,
+            shrunken: false,
             pairs: None,
             weights: None,
             calibration: None,
@@ -195,6 +200,15 @@ impl<'a> CheckedTraining<'a> {
         'a: 'b,
     {
         CheckedTraining { data, propensities: None, weights: None, ..self.clone() }
+    }
+
+    /// The same with another decay on some labels of the same rows, with their propensities.
+    pub(super) fn with_sample<'b>(&self, data: &'b Dataset<'b>, propensities: &'b Propensities, decay: f64) -> CheckedTraining<'b>
+    where
+        'a: 'b,
+    {
+        let propensities = Some(Cow::Borrowed(propensities));
+        CheckedTraining { data, propensities, least: None, weights: None, decay, decay_given: true, ..self.clone() }
     }
 
     /// The same with scores that are made log-odds.

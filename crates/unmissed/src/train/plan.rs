@@ -39,6 +39,8 @@ pub(super) enum ScoresPlan {
     Calibrated(f64),
     /// The loss and the decay are chosen by calibrated scores on this share of the rows, held out.
     Chosen(f64),
+    /// The decay of a correction is chosen in the same way, on this share of the rows, by the likelihood of what is observed.
+    Corrected(f64),
 }
 
 /// Which settings are tried, and what decides.
@@ -244,6 +246,9 @@ fn scores(request: &TrainRequest, loss: &dyn Loss, solver: Solver) -> Result<Sco
     if *request == open && calibrate != Some(false) && holdout > 0.0 {
         return Ok(ScoresPlan::Chosen(holdout));
     }
+    if chooses_decay(request, loss, solver) {
+        return Ok(ScoresPlan::Corrected(holdout));
+    }
     if request.calibrate != Some(true) {
         return Ok(ScoresPlan::AsTheyAre);
     }
@@ -293,6 +298,14 @@ fn search(request: &TrainRequest, solver: Solver, scores: ScoresPlan) -> Result<
     let settings = request.tune.then(|| settings(request, solver)).transpose()?;
     let holdout = request.validation.is_none().then_some(request.holdout);
     Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), extends: request.decay.is_empty(), holdout }))
+}
+
+/// Whether the decay of a correction by the likelihood is chosen on held-out rows, as that of plain training is: unless anything is
+/// asked for that decides it, or that the scores would not go with.
+fn chooses_decay(request: &TrainRequest, loss: &dyn Loss, solver: Solver) -> bool {
+    let searches = request.tune || request.validation.is_some() || request.criterion.is_some();
+    let open = request.decay.is_empty() && request.weights.is_none() && request.calibrate.is_none() && request.holdout > 0.0;
+    loss.name() == PLUGIN && request.propensity.is_some() && solver.adam().is_none() && open && !searches
 }
 
 /// The settings of the grid, with the values of the request where it has some.

@@ -180,6 +180,7 @@ impl Trainer<'_> {
             ScoresPlan::AsTheyAre => None,
             ScoresPlan::Calibrated(holdout) => Some(training.calibrate_on(holdout)?),
             ScoresPlan::Chosen(holdout) => training.choose(holdout)?,
+            ScoresPlan::Corrected(holdout) => prepared.apply(training)?.choose_corrected(holdout)?,
         };
         (prepared.choice, prepared.calibration) = chosen.unzip();
         Ok(prepared)
@@ -226,6 +227,7 @@ impl Trainer<'_> {
             calibration,
             effective_sample_size: training.effective_sample_size()?,
             raised_propensities: training.raised()?,
+            shrunken_propensities: training.shrunken && training.loss.nature().corrects,
             stack: None,
             later: self.later_outcome,
         };

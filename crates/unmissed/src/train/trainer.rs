@@ -2,6 +2,7 @@
 
 use super::checked::{CheckedTraining, Inputs};
 use super::evidence::{ControlledRows, LaterLabels};
+use super::noisy::without_noise;
 use super::plan::Plan;
 use crate::data::{Dataset, LabelStats, Labels, read_full_column};
 use crate::error::{Error, Result};
@@ -163,6 +164,14 @@ impl<'a> Trainer<'a> {
             (None, Some(TrainPropensity::Given)) => return Err(missing("propensities")),
             (None, Some(TrainPropensity::Model(spec))) => Some(Cow::Owned(spec.propensities(&LabelStats::of(data.labels()))?)),
         };
+        let counts = || LabelStats::of(data.labels()).dense_counts();
+        let calm = match &propensities {
+            Some(given) if request.raise && pairs.is_none() && given.len() == data.labels().cols() => {
+                without_noise(given, &counts()?)?
+            }
+            _ => None,
+        };
+        let (shrunken, propensities) = (calm.is_some(), calm.map(Cow::Owned).or(propensities));
         let weights = match (self.weights, &request.weights) {
             (Some(given), _) => Some(Cow::Borrowed(given)),
             (None, None) => None,
@@ -178,7 +187,7 @@ impl<'a> Trainer<'a> {
             }
         };
         let (clip, memory, seed, progress) = (request.clip, request.memory, request.seed, self.progress);
-        CheckedTraining::new(plan, Inputs { data, propensities, pairs, weights, clip, memory, seed, progress })
+        CheckedTraining::new(plan, Inputs { data, propensities, shrunken, pairs, weights, clip, memory, seed, progress })
     }
 }
 

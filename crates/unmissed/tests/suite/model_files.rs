@@ -58,6 +58,7 @@ fn outcome() -> TrainOutcome {
         calibration: None,
         effective_sample_size: Some(EffectiveSampleSize { positives: 11.0, effective: 10.5, largest_weight: 1.5 }),
         raised_propensities: 2,
+        shrunken_propensities: false,
         stack: None,
         later: None,
     }

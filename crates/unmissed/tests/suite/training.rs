@@ -394,7 +394,7 @@ fn propensities_and_weights_are_found_by_their_names() {
     let weights = unmissed::metrics::weights::from_spec("inverse", &stats, None).unwrap();
     let named = TrainRequest { propensity: "power".parse().ok(), weights: "inverse".parse().ok(), ..TrainRequest::default() };
     let (named, given) = (Trainer::new(named), Trainer::new(TrainRequest::default()).propensities(&p).weights(&weights));
-    assert_eq!(named.check(&data).unwrap().loss().name(), "unbiased-logistic");
+    assert_eq!(named.check(&data).unwrap().loss().name(), "plugin-logistic");
     assert!(fitted(&named, &data) == fitted(&given, &data));
     assert!(fitted(&named, &data) != fitted(&Trainer::new(TrainRequest::default()), &data));
 }

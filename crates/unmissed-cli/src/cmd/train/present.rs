@@ -33,6 +33,13 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
             trained.outcome.raised_propensities
         ));
     }
+    if trained.outcome.shrunken_propensities {
+        document = document.note(
+            "The propensities are mostly noise, by their own intervals: they were shrunken towards their trend in the label's frequency \
+             before training. 'unmissed propensity estimate shrunken' does so from the controlled set itself, and 'train --controlled' needs \
+             no propensities.",
+        );
+    }
     if let Some(stack) = &trained.stack {
         document = document.table(compared(stack)).note(verdict(stack));
     }

@@ -10,12 +10,14 @@ use crate::propensity::estimators::direct::direct;
 use crate::propensity::estimators::shrunken::shrunken;
 use crate::propensity::fit::{FitOptions, fit};
 use crate::propensity::{Propensities, models};
-use crate::request::{JointLearning, TrainControlled, TrainRequest};
-use crate::train::Trainer;
+use crate::request::{JointLearning, TrainRequest};
+use crate::train::{Stack, Trainer};
 use serde::{Deserialize, Serialize};
 
-/// Training without a correction.
+/// Training without a correction, as `train` does it by default: the loss and its decay are chosen on held-out rows.
 pub(super) const UNCORRECTED: &str = "none";
+/// The same by the logistic loss with its usual decay.
+pub(super) const LOGISTIC: &str = "none, logistic";
 /// The stack with the pairs that were shown, and without.
 pub(super) const STACK: &str = "stack";
 pub(super) const STACK_POSITIVES: &str = "stack, positives only";
@@ -47,17 +49,32 @@ pub(super) fn tried(context: &Context<'_>, world: &World, seed: u64) -> Result<V
         found.push(Tried { method: method.to_owned(), loss: loss.map(str::to_owned), precision });
         Ok(())
     };
-    add(UNCORRECTED, None, &trainer(plain.clone()).train(&world.train)?.0)?;
+    let uncorrected = trainer(plain.clone()).train(&world.train)?.0;
+    add(UNCORRECTED, None, &uncorrected)?;
+    let logistic = TrainRequest { loss: "logistic".into(), ..plain.clone() };
+    add(LOGISTIC, None, &trainer(logistic).train(&world.train)?.0)?;
     let joint = TrainRequest { joint: Some(JointLearning::Plugin), ..plain.clone() };
-    add("joint", None, &trainer(joint).train(&world.train)?.0)?;
+    let joint = trainer(joint).train(&world.train)?.0;
+    add("joint", None, &joint)?;
+    // What `train --controlled` does with these two models.
+    let counts = LabelStats::of(world.train.labels()).dense_counts()?;
     for (name, shown) in [(STACK, Some(&world.shown)), (STACK_POSITIVES, None)] {
-        let controlled = Some(TrainControlled { rate: Some(world.rate.clone()), ..TrainControlled::default() });
-        let request = TrainRequest { controlled, ..plain.clone() };
-        add(name, None, &trainer(request).controlled(&world.controlled, shown).train(&world.train)?.0)?;
+        let stack = Stack {
+            uncorrected: &uncorrected,
+            joint: &joint,
+            counts: &counts,
+            rows: world.train.rows(),
+            controlled: &world.controlled,
+            rate: &world.rate,
+            shown,
+            seed,
+        };
+        add(name, None, &stack.fit()?.model)?;
     }
     for (name, propensities) in estimates(world, seed)? {
         for loss in LOSSES.into_iter().chain(MORE_LOSSES).filter(|loss| name == "true" || LOSSES.contains(loss)) {
-            let request = TrainRequest { loss: loss.into(), ..plain.clone() };
+            let named = if loss == DEFAULT { plain.loss.clone() } else { loss.into() };
+            let request = TrainRequest { loss: named, ..plain.clone() };
             add(name, Some(loss), &trainer(request).propensities(&propensities).train(&world.train)?.0)?;
         }
     }
@@ -73,7 +90,8 @@ fn estimates(world: &World, seed: u64) -> Result<Vec<(&'static str, Propensities
     let mut all = vec![("true", world.truth.clone())];
     // A label without a controlled positive, or with an estimate above 1, is taken as complete.
     let values = (0..found.len()).map(|label| found.propensity(label).filter(|p| p.is_finite()).unwrap_or(1.0).min(1.0));
-    all.push(("direct", Propensities::new("direct", values.collect())?));
+    let intervals = (0..found.len()).map(|label| found.interval(label));
+    all.push(("direct", Propensities::new("direct", values.collect())?.with_intervals(intervals.collect())?));
     all.push(("shrunken", shrunken(&found, &models::family("power")?, &options, 0.95)?.propensities));
     for (name, family) in [("jpv, fitted", "jpv"), ("power, fitted", "power"), ("richards, fitted", "richards")] {
         let fitted = fit(&models::family(family)?, &found.evidence(), &options)?;

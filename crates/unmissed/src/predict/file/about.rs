@@ -61,6 +61,9 @@ pub struct TrainOutcome {
     pub effective_sample_size: Option<EffectiveSampleSize>,
     /// Labels that are observed more often than their propensity allows, so that training raised it.
     pub raised_propensities: usize,
+    /// Whether the propensities that were given were mostly noise, which was taken out before training.
+    #[serde(default)]
+    pub shrunken_propensities: bool,
     /// What was compared on a controlled set, when there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackTable>,

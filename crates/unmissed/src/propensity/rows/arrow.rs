@@ -58,7 +58,7 @@ impl Arrow {
         }
     }
 
-    pub(super) fn plus(&mut self, other: &Arrow) {
+    pub(crate) fn plus(&mut self, other: &Arrow) {
         self.combine(other, 1.0);
     }
 

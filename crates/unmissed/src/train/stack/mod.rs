@@ -32,6 +32,7 @@ use crate::predict::{Block, Model};
 use guard::Compared;
 use pairs::Pairs;
 use regression::Regression;
+pub(super) use regression::point;
 
 /// What a stack is made of.
 pub struct Stack<'a> {

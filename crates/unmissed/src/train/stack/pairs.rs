@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 /// Above this many pairs, those that were not seen to be positive are sampled.
 const MOST_PAIRS: usize = 2_000_000;
 
+/// A variance below this share of the squared mean is none.
+const ROUNDING: f64 = 1e-12;
+
 /// Logits that are held at a time.
 const LOGITS: usize = 1 << 24;
 
@@ -120,8 +123,8 @@ impl Pairs {
         for column in 1..WIDTH {
             let mean = self.x.iter().zip(&self.weights).map(|(x, w)| w * x[column]).sum::<f64>() / n;
             let square = self.x.iter().zip(&self.weights).map(|(x, w)| w * (x[column] - mean).powi(2)).sum::<f64>() / n;
-            // A column that does not vary has nothing to say, whatever it is divided by.
-            self.scales[column] = if square > 0.0 { square.sqrt() } else { 1.0 };
+            // A column that does not vary but by rounding has nothing to say: dividing by that would blow the rounding up.
+            self.scales[column] = if square > ROUNDING * (1.0 + mean * mean) { square.sqrt() } else { 1.0 };
         }
         let scales = self.scales;
         self.x.iter_mut().for_each(|x| x.iter_mut().zip(scales).for_each(|(x, scale)| *x /= scale));

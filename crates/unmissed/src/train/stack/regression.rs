@@ -129,7 +129,7 @@ impl Regression {
 }
 
 /// The log loss of a pair at a logit: value, slope, and a curvature that is never negative.
-fn point(logit: f64, positive: bool, rate: f64) -> (f64, f64, f64) {
+pub(in crate::train) fn point(logit: f64, positive: bool, rate: f64) -> (f64, f64, f64) {
     let (s, t) = (sigmoid(logit), sigmoid(-logit));
     if positive {
         // -ln(c s)
