@@ -12,6 +12,7 @@ mod robust;
 mod row_dependent;
 mod row_terms;
 mod sets;
+mod waiting;
 
 use self::chunk::{CHUNK, ChunkResult, run_chunk};
 use crate::error::Result;
