@@ -3,6 +3,7 @@
 //! What a row adds depends on the row alone, and sums do not depend on the order of rows, so chunks may be any rows. They
 //! have at most [`CHUNK`], as many as fit into the words of fixed point.
 
+use super::omega::OmegaScratch;
 use super::row_dependent::FitScratch;
 use super::row_terms::sum_groups;
 use crate::evaluate::plan::Plan;
@@ -70,6 +71,7 @@ pub(in crate::evaluate) struct Scratch {
     pub(in crate::evaluate) terms: Vec<f64>,
     pub(in crate::evaluate) sets: super::sets::SetScratch,
     pub(in crate::evaluate) fits: FitScratch,
+    pub(in crate::evaluate) omega: OmegaScratch,
 }
 
 impl Scratch {
@@ -98,7 +100,7 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> Chu
         terms: vec![0.0; models * plan.terms.len() * plan.settings.ks().len() * plan.layout.width],
         ..Scratch::default()
     };
-    let has_more = plan.shown.is_some() || !plan.row_dependent.is_empty() || !plan.robust.is_empty();
+    let has_more = plan.has_more();
     for row in rows.clone() {
         let local = row - rows.start;
         if local.is_multiple_of(BATCH) {
@@ -113,6 +115,7 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> Chu
                 super::hajek::sum_row(plan, row, &tops, group, &s.terms, &mut sums.exact);
                 super::row_dependent::sum_row(plan, row, group, s, &mut sums.exact);
                 super::robust::sum_row(plan, row, &tops, group, &mut sums.exact);
+                super::omega::sum_row(plan, row, group, &mut s.omega, &mut sums.exact);
             }
         });
     }
