@@ -3,6 +3,7 @@
 //! What a row adds depends on the row alone, and sums do not depend on the order of rows, so chunks may be any rows. They
 //! have at most [`CHUNK`], as many as fit into the words of fixed point.
 
+use super::omega::OmegaScratch;
 use super::row_dependent::FitScratch;
 use super::row_terms::sum_groups;
 use super::waiting::Waiting;
@@ -76,6 +77,7 @@ pub(in crate::evaluate) struct Scratch {
     pub(in crate::evaluate) waiting: Waiting,
     pub(in crate::evaluate) sets: super::sets::SetScratch,
     pub(in crate::evaluate) fits: FitScratch,
+    pub(in crate::evaluate) omega: OmegaScratch,
 }
 
 impl Scratch {
@@ -104,7 +106,7 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> Chu
         waiting: Waiting::new(plan),
         ..Scratch::default()
     };
-    let has_more = plan.shown.is_some() || !plan.row_dependent.is_empty() || !plan.robust.is_empty();
+    let has_more = plan.has_more();
     for row in rows.clone() {
         let local = row - rows.start;
         if local.is_multiple_of(BATCH) {
@@ -119,6 +121,7 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> Chu
                 super::hajek::sum_row(plan, row, &tops, group, s.waiting.terms(), &mut sums.exact);
                 super::row_dependent::sum_row(plan, row, group, s, &mut sums.exact);
                 super::robust::sum_row(plan, row, &tops, group, &mut sums.exact);
+                super::omega::sum_row(plan, row, group, &mut s.omega, &mut sums.exact);
             }
         });
     }
