@@ -31,7 +31,6 @@ mod newton;
 mod noisy;
 mod objective;
 mod plan;
-mod prefetch;
 mod problem;
 mod rows;
 mod run;
