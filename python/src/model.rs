@@ -55,6 +55,7 @@ pub(crate) struct Settings<'py> {
     grid: String,
     criterion: Option<String>,
     holdout: f64,
+    calibrate: Option<bool>,
     joint: Option<String>,
     starts: usize,
     raise_propensities: bool,
@@ -89,6 +90,7 @@ impl Settings<'_> {
             grid: self.grid.clone(),
             criterion: self.criterion.as_deref().map(str::parse).transpose()?,
             holdout: self.holdout,
+            calibrate: self.calibrate,
             normalize: match self.normalize {
                 None => NormalizeChoice::Auto,
                 Some(true) => NormalizeChoice::L2,

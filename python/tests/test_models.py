@@ -1,5 +1,6 @@
 """Models as scikit-learn estimators: its own checks, pipelines and searches, files and copies."""
 
+import json
 import pickle
 import subprocess
 
@@ -122,6 +123,36 @@ def test_nothing_is_corrected_unless_propensities_are_given(balls):
         assert not hasattr(um.OneVsRest("unbiased-logistic").fit(balls.train), "propensities_")
     with pytest.warns(UserWarning, match="'logistic' does not use propensities"):
         assert not hasattr(um.OneVsRest("logistic", "jpv").fit(balls.train), "propensities_")
+
+
+def test_the_loss_is_chosen_where_nothing_is_asked_for(balls):
+    fitted = um.OneVsRest().fit(balls.train)
+    candidates = fitted.choice_["candidates"]
+    chosen = [candidate for candidate in candidates if candidate["chosen"]]
+    assert {candidate["loss"] for candidate in candidates} == {"squared-hinge", "logistic"}
+    assert chosen == [min(candidates, key=lambda candidate: candidate["ranking_loss"])]
+    about = json.loads(fitted.model_.about)
+    assert (about["loss"], about["settings"]["decay"]) == (chosen[0]["loss"], chosen[0]["decay"])
+    for other in (um.OneVsRest(calibrate=False), um.OneVsRest("squared-hinge"), um.OneVsRest(tune=True)):
+        assert other.fit(balls.train).choice_ is None
+    with pytest.raises(ValueError, match="calibrated for plain losses"):
+        um.OneVsRest(propensity="jpv", calibrate=True).fit(balls.train)
+
+
+@pytest.mark.parametrize("settings", [{}, {"loss": "squared-hinge", "calibrate": True}, {"loss": "logistic", "decay": 1e-6}])
+def test_labels_probabilities_and_ranks_agree(balls, settings):
+    """All three follow the logits, also where probabilities are too close to 1 to be told apart."""
+    fitted = um.OneVsRest(**settings).fit(balls.train)
+    scale = 40.0
+    logits = fitted.decision_function(scale * balls.test.X)
+    probabilities, top = fitted.predict_proba(scale * balls.test.X), fitted.predict_top_k(scale * balls.test.X, k=5)
+    assert np.array_equal(fitted.predict(scale * balls.test.X).toarray(), (probabilities >= 0.5).astype(int))
+    for row in range(top.shape[0]):
+        best = np.lexsort((np.arange(logits.shape[1]), -logits[row]))[:5]
+        ids, scores = top.indices[top.indptr[row] : top.indptr[row + 1]], top.data[top.indptr[row] : top.indptr[row + 1]]
+        order = np.lexsort((ids, -scores))
+        assert ids[order].tolist() == best.tolist()
+        assert scores[order] == pytest.approx(probabilities[row, best], abs=1e-6)
 
 
 def test_tuning(balls):

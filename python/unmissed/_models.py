@@ -42,8 +42,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     loss : str, default "auto"
-        The loss to minimise. ``"auto"`` is ``"plugin-logistic"`` with propensities, the likelihood of what is observed, and
-        ``"logistic"`` without.
+        The loss to minimise. ``"auto"`` is ``"plugin-logistic"`` with propensities, the likelihood of what is observed. Without, and
+        with nothing else that changes what is trained, it is ``"squared-hinge"`` or ``"logistic"``, with a decay, whichever does
+        best on held-out rows (see ``choice_``); otherwise ``"logistic"``.
 
         {losses}
     propensity : str, Propensities, array-like or None, default None
@@ -59,9 +60,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     raise_propensities : bool, default True
         Whether propensities are raised to what the data allow: how often a label is observed, over all rows and on the rows on which
         it is surest.
-    solver : {"auto", "newton", "adam"}, default "auto"
-        Newton's method goes to the optimum of a loss that has one; Adam takes small steps by any. ``"auto"`` is Newton's method where it
-        works.
+    solver : {"auto", "newton", "dual", "adam"}, default "auto"
+        Newton's method goes to the optimum of a loss that has one, the dual solver faster to that of squared hinges; Adam takes small
+        steps by any. ``"auto"`` is the fastest of them that goes to an optimum, where there is one.
     decay : float, optional
         Strength of the L2 penalty; unless given, it follows from the size of rows for Newton's method, and is 0 for Adam.
     clip : float, optional
@@ -88,6 +89,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     holdout : float, default 0.1
         The share of rows that are held out to find settings and, for Adam, the best number of epochs. 0: Adam runs through all
         epochs.
+    calibrate : bool, optional
+        Whether scores are made log-odds on held-out rows, by a scale and a shift that depend on how often a label was observed. Unless
+        given, where loss and decay are chosen as well. False: ``loss="auto"`` is ``"logistic"``.
     random_state : int, RandomState or None, default 0
         Seed of whatever is random. The same int gives the same model, on any number of threads.
     n_jobs : int, optional
@@ -110,6 +114,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With a controlled set: what was compared on it, and whether the stack was taken.
     tuning_ : list of dict or None
         All settings that were tried, with their losses and metrics.
+    choice_ : dict or None
+        Which losses and decays were tried where the loss was left open, on how many held-out rows, labels and positives, and the ranking
+        loss of each.
     label_counts_ : numpy.ndarray of shape (n_labels,)
         Training positives of each label.
     n_rows_ : int
@@ -153,6 +160,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         grid: str = "default",
         criterion: str | None = None,
         holdout: float = 0.1,
+        calibrate: bool | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
         verbose: int = False,
@@ -176,6 +184,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.grid = grid
         self.criterion = criterion
         self.holdout = holdout
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -245,6 +254,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "grid": text(self.grid, "grid"),
             "criterion": optional(text, self.criterion, "criterion"),
             "holdout": number(self.holdout, "holdout"),
+            "calibrate": None if self.calibrate is None else bool(self.calibrate),
             "joint": optional(text, self.joint, "joint"),
             "starts": whole(self.starts, "starts"),
             "raise_propensities": bool(self.raise_propensities),
@@ -288,7 +298,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         about = json.loads(model.about)
         self.n_rows_ = about["rows"]
         outcome = about["settings"] or {}
-        self.tuning_, self.stack_ = outcome.get("tuning"), outcome.get("stack")
+        self.tuning_, self.stack_, self.choice_ = outcome.get("tuning"), outcome.get("stack"), outcome.get("choice")
         return str(about["loss"])
 
     def _training_data(self, X: Any, y: Any) -> tuple[Matrix | Array, Matrix]:

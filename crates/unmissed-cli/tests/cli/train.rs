@@ -32,7 +32,9 @@ fn training_says_what_it_did_and_the_model_remembers() {
 #[test]
 fn the_same_bytes_on_any_number_of_threads() {
     let dir = Workdir::with_data();
-    for options in ["--tune --decay 1e-4,1e-3", "--solver adam --epochs 3", "--joint plugin --epochs 3 --propensities-out p.csv"] {
+    for options in
+        ["", "--tune --decay 1e-4,1e-3", "--solver adam --epochs 3", "--joint plugin --epochs 3 --propensities-out p.csv"]
+    {
         let bytes = |threads: u32| {
             dir.run(&format!("train train.txt -o m {options} --threads {threads} --memory 1GB")).ok();
             std::fs::read(dir.path("m")).unwrap()
@@ -122,6 +124,7 @@ fn training_is_plain_unless_something_is_known_to_be_missing() {
     let dir = Workdir::with_data();
     let loss = |options: &str| dir.json(&format!("train train.txt -o m {options}"))["loss"].as_str().unwrap().to_owned();
     assert!(["squared-hinge", "logistic"].contains(&loss("").as_str()));
+    assert_eq!(loss("--no-calibrate"), "logistic");
     assert_eq!(loss("--propensity jpv"), "plugin-logistic");
     let assumed = dir.run("train train.txt -o m --propensity jpv").ok();
     assert!(assumed.contains("nothing about missing labels was measured"), "{assumed}");
@@ -132,6 +135,30 @@ fn training_is_plain_unless_something_is_known_to_be_missing() {
     assert!(ignored.contains("makes no use of the propensities"), "{ignored}");
     let request = &dir.json("inspect m")["about"]["request"];
     assert_eq!((&request["loss"], &request["propensity"]), (&"logistic".into(), &"jpv:a=0.55,b=1.5".into()));
+}
+
+#[test]
+fn without_options_the_loss_is_chosen_and_the_table_printed() {
+    let dir = Workdir::new();
+    dir.run("generate balls -o . --labels 30 --dim 4 --radius 0.3,0.7 --train-rows 900 --test-rows 20").ok();
+    let found = dir.json("train train.txt -o m");
+    let candidates = found["choice"]["candidates"].as_array().unwrap();
+    let chosen: Vec<_> = candidates.iter().filter(|candidate| candidate["chosen"] == true).collect();
+    assert_eq!((chosen.len(), &chosen[0]["loss"], &chosen[0]["decay"]), (1, &found["loss"], &found["settings"]["decay"]));
+    assert!(chosen[0]["seconds"].is_number() && found["settings"]["calibration"]["scales"].is_array());
+    let losses = ["squared-hinge", "logistic"].map(|loss| candidates.iter().filter(|candidate| candidate["loss"] == loss).count());
+    assert!(losses.iter().all(|count| *count >= 2), "{losses:?}");
+    let shown = dir.json("inspect m");
+    assert_eq!(shown["about"]["settings"]["choice"]["candidates"].as_array().unwrap().len(), candidates.len());
+    for table in [dir.run("train train.txt -o n").ok(), dir.run("inspect n").ok()] {
+        assert!(table.contains("Ranking loss of calibrated scores") && table.contains("squared-hinge"), "{table}");
+    }
+    let plain = dir.json("train train.txt -o p --no-calibrate");
+    assert!(plain["choice"].is_null() && plain["loss"] == "logistic");
+    let hinge = dir.json("train train.txt -o h --loss squared-hinge --calibrate");
+    assert_eq!(hinge["choice"]["candidates"].as_array().unwrap().len(), 1);
+    let error = dir.run("train train.txt -o h --propensity jpv --calibrate").refused();
+    assert!(error.contains("scores are calibrated for plain losses"), "{error}");
 }
 
 #[test]

@@ -13,20 +13,38 @@ use crate::predict::file::{Calibration, place};
 use crate::sigmoid::sigmoid;
 use rayon::prelude::*;
 
-/// The weight of squared second differences, in units of the log likelihood.
-const SMOOTHNESS: f64 = 1.0;
+/// The weight of squared second differences, in units of the log likelihood. At 1 the functions follow the few labels around each
+/// knot; at 300 they are too straight for data with many rare labels.
+const SMOOTHNESS: f64 = 30.0;
 
 /// The most steps of Newton's method.
 const STEPS: usize = 50;
 
+/// Scores of a label that lie together count as their mean: bins between the lowest and the highest.
+const BINS: usize = 128;
+
 /// The scores of held-out rows, label after label.
 pub(super) struct Scores {
     rows: usize,
-    scores: Vec<f32>,
-    /// The held-out rows on which each label was observed.
-    observed: Vec<Vec<u32>>,
-    /// How often each label was observed on the rows that were trained on.
-    counts: Vec<u64>,
+    labels: Vec<LabelScores>,
+}
+
+/// The scores of a label.
+struct LabelScores {
+    /// How often it was observed on the rows that were trained on.
+    count: u64,
+    bins: Vec<Bin>,
+    /// On how many held-out rows it was observed, and the sum of their scores.
+    observed: (f64, f64),
+}
+
+/// Rows with about the same score.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    score: f64,
+    rows: f64,
+    /// On how many of them the label was observed.
+    hits: f64,
 }
 
 /// The negative log likelihood of a label's pairs, with derivatives in its scale and shift.
@@ -37,39 +55,61 @@ struct Terms {
     hessian: [f64; 3],
 }
 
+impl LabelScores {
+    fn new(scores: impl Iterator<Item = f32> + Clone, observed: impl Iterator<Item = f32>, count: u64) -> LabelScores {
+        let (low, high) = scores.clone().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), z| (low.min(z), high.max(z)));
+        let width = f64::from(high - low) / BINS as f64;
+        let place = |score: f32| if width > 0.0 { ((f64::from(score - low) / width) as usize).min(BINS - 1) } else { 0 };
+        let mut bins = vec![Bin::default(); BINS];
+        for score in scores {
+            let bin = &mut bins[place(score)];
+            bin.score += f64::from(score);
+            bin.rows += 1.0;
+        }
+        let mut sums = (0.0, 0.0);
+        for score in observed {
+            bins[place(score)].hits += 1.0;
+            sums = (sums.0 + 1.0, sums.1 + f64::from(score));
+        }
+        bins.retain(|bin| bin.rows > 0.0);
+        bins.iter_mut().for_each(|bin| bin.score /= bin.rows);
+        LabelScores { count, bins, observed: sums }
+    }
+
+    fn rows(&self) -> f64 {
+        self.bins.iter().map(|bin| bin.rows).sum()
+    }
+}
+
 impl Scores {
-    /// From scores row by row.
-    pub(super) fn new(by_row: &[f32], observed: Vec<Vec<u32>>, counts: Vec<u64>) -> Scores {
-        let labels = counts.len().max(1);
-        let rows = by_row.len() / labels;
-        let mut scores = vec![0.0; by_row.len()];
-        scores.par_chunks_exact_mut(rows.max(1)).enumerate().for_each(|(label, column)| {
-            column.iter_mut().enumerate().for_each(|(row, score)| *score = by_row[row * labels + label]);
+    /// From scores row by row, the held-out rows on which each label was observed, and how often each was on those trained on.
+    pub(super) fn new(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64]) -> Scores {
+        let width = counts.len().max(1);
+        let labels = (0..counts.len()).into_par_iter().map(|label| {
+            let of_rows = by_row.iter().skip(label).step_by(width).copied();
+            let of_observed = observed[label].iter().map(|row| by_row[*row as usize * width + label]);
+            LabelScores::new(of_rows, of_observed, counts[label])
         });
-        Scores { rows, scores, observed, counts }
+        Scores { rows: by_row.len() / width, labels: labels.collect() }
     }
 
     /// Held-out positives.
-    pub(super) fn positives(&self) -> usize {
-        self.observed.iter().map(Vec::len).sum()
-    }
-
-    fn label(&self, label: usize) -> &[f32] {
-        &self.scores[label * self.rows..(label + 1) * self.rows]
+    fn positives(&self) -> f64 {
+        self.labels.iter().map(|label| label.observed.0).sum()
     }
 
     /// The labels that were observed in training: there is nothing to say about scores of others.
-    fn known(&self) -> impl ParallelIterator<Item = usize> + '_ {
-        (0..self.counts.len()).into_par_iter().filter(|label| self.counts[*label] > 0)
+    fn known(&self) -> impl ParallelIterator<Item = &LabelScores> {
+        self.labels.par_iter().filter(|label| label.count > 0)
     }
 
-    /// The calibration that fits best.
-    pub(super) fn calibrate(&self) -> Result<Calibration> {
-        let unit = self.unit()?;
+    /// The calibration that fits best; `None` when scores tell nothing about labels.
+    pub(super) fn calibrate(&self) -> Result<Option<Calibration>> {
+        let Some(unit) = self.unit() else { return Ok(None) };
         let knot = |count: u64| (count as f64 + 1.0).log2();
-        let known = || self.counts.iter().filter(|count| **count > 0);
-        let first = known().min().map_or(0.0, |count| knot(*count).floor());
-        let last = known().max().map_or(1.0, |count| knot(*count).ceil()).max(first + 1.0);
+        let counts: Vec<u64> = self.known().map(|label| label.count).collect();
+        let first = counts.iter().min().map_or(0.0, |count| knot(*count).floor());
+        let last = counts.iter().max().map_or(1.0, |count| knot(*count).ceil()).max(first + 1.0);
         let knots = (last - first) as usize + 1;
         let mut fit = Fit { scores: self, unit, first: first as u32, knots };
         let found = fit.run()?;
@@ -77,69 +117,58 @@ impl Scores {
         // From standard units to those of the scores. Scores that tell nothing, or the opposite, rank nothing.
         let scales: Vec<f64> = scales.iter().map(|scale| scale.max(0.0) / unit.1).collect();
         let shifts = shifts.iter().zip(&scales).map(|(shift, scale)| shift - scale * unit.0).collect();
-        Ok(Calibration { first: fit.first, scales, shifts })
+        Ok(Some(Calibration { first: fit.first, scales, shifts }))
     }
 
     /// The mean score, and how far above it those of positives are: losses leave scores of all sizes.
-    fn unit(&self) -> Result<(f64, f64)> {
+    fn unit(&self) -> Option<(f64, f64)> {
         let sums: Vec<[f64; 4]> = self
             .known()
             .map(|label| {
-                let scores = self.label(label);
-                let all: f64 = scores.iter().map(|score| f64::from(*score)).sum();
-                let observed: f64 = self.observed[label].iter().map(|row| f64::from(scores[*row as usize])).sum();
-                [all, scores.len() as f64, observed, self.observed[label].len() as f64]
+                let all = label.bins.iter().map(|bin| bin.score * bin.rows).sum();
+                [all, label.rows(), label.observed.1, label.observed.0]
             })
             .collect();
         let [all, pairs, observed, positives] =
             sums.iter().fold([0.0; 4], |sum, some| std::array::from_fn(|place| sum[place] + some[place]));
         let (mean, of_positives) = (all / pairs, observed / positives);
-        match of_positives - mean {
-            above if above > 0.0 => Ok((mean, above)),
-            _ => Err(Error::value("the scores of held-out rows tell nothing about their labels")
-                .hint("features that say something about labels, or a loss without calibration")),
-        }
+        let above = of_positives - mean;
+        (above > 0.0).then_some((mean, above))
     }
+}
 
-    /// The log loss per row after the calibration and after the best common monotone function of what it gives: how well scores
-    /// tell pairs apart, whatever shape the loss left them in.
-    pub(super) fn log_loss(&self, calibration: &Calibration) -> f64 {
-        // Pairs in narrow bins of log-odds: how many, and how many of them observed.
-        const BINS: usize = 600;
-        const RANGE: f64 = 15.0;
-        let bin = |logit: f64| ((logit / RANGE + 1.0) * (BINS / 2) as f64).clamp(0.0, (BINS - 1) as f64) as usize;
-        let counted: Vec<Vec<[u64; 2]>> = self
-            .known()
-            .map(|label| {
-                let (scale, shift) = calibration.at(self.counts[label]);
-                let place = |row: usize| bin(scale * f64::from(self.label(label)[row]) + shift);
-                let mut bins = vec![[0, 0]; BINS];
-                (0..self.rows).for_each(|row| bins[place(row)][0] += 1);
-                self.observed[label].iter().for_each(|row| bins[place(*row as usize)][1] += 1);
-                bins
-            })
-            .collect();
-        let mut pooled: Vec<[f64; 2]> = Vec::new();
-        for bin in 0..BINS {
-            let [pairs, hits] = counted.iter().fold([0, 0], |sum, bins| [sum[0] + bins[bin][0], sum[1] + bins[bin][1]]);
-            if pairs > 0 {
-                pooled.push([pairs as f64, hits as f64]);
-            }
-            // Neighbours whose rates fall are pooled until all rise.
-            while let [.., before, last] = pooled[..]
-                && before[1] / before[0] >= last[1] / last[0]
-            {
-                pooled.truncate(pooled.len() - 2);
-                pooled.push([before[0] + last[0], before[1] + last[1]]);
-            }
-        }
-        // Half a pair more, a quarter of it observed, keeps rates away from 0 and 1.
-        let loss = |[pairs, hits]: &[f64; 2]| {
-            let rate = (hits + 0.25) / (pairs + 0.5);
-            -(hits * rate.ln() + (pairs - hits) * (1.0 - rate).ln())
-        };
-        pooled.iter().map(loss).sum::<f64>() / self.rows.max(1) as f64
+/// How well calibrated scores rank: the mean over observed pairs of `-ln(e^z / (e^z + sum e^z'))`, where the sum goes over the labels
+/// of the row that were not observed. A sample of labels tells candidates apart by it, in the order of their precision on all
+/// labels; the log loss of pairs, most of which are far from all top ranks, need not.
+pub(super) fn ranking_loss(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64], calibration: &Calibration) -> f64 {
+    let width = counts.len().max(1);
+    let affine: Vec<(f64, f64)> =
+        counts.iter().map(|count| if *count > 0 { calibration.at(*count) } else { (0.0, f64::NEG_INFINITY) }).collect();
+    let mut relevant = vec![Vec::new(); by_row.len() / width];
+    for (label, rows) in observed.iter().enumerate() {
+        rows.iter().for_each(|row| relevant[*row as usize].push(label));
     }
+    let losses: Vec<(f64, f64)> = by_row
+        .par_chunks_exact(width)
+        .zip(&relevant)
+        .filter(|(_, relevant)| !relevant.is_empty())
+        .map(|(scores, relevant)| {
+            let logit = |label: usize| affine[label].0 * f64::from(scores[label]) + affine[label].1;
+            let highest = (0..width).map(logit).fold(f64::NEG_INFINITY, f64::max);
+            let share = |label: usize| (logit(label) - highest).exp();
+            let all: f64 = (0..width).map(share).sum();
+            let others = (all - relevant.iter().map(|label| share(*label)).sum::<f64>()).max(0.0);
+            // ln(1 + others / share), where the share may be too small for a number.
+            let loss = |label: &usize| {
+                let ratio = others.ln() + highest - logit(*label);
+                ratio.max(0.0) + (-ratio.abs()).exp().ln_1p()
+            };
+            let known = relevant.iter().filter(|label| counts[**label] > 0);
+            (known.clone().map(loss).sum(), known.count() as f64)
+        })
+        .collect();
+    let (sum, pairs) = losses.iter().fold((0.0, 0.0), |sum, some| (sum.0 + some.0, sum.1 + some.1));
+    sum / pairs.max(1.0)
 }
 
 /// The likelihood in standard units, over all knots: first the scales, then the shifts.
@@ -154,7 +183,7 @@ impl Fit<'_> {
     /// Newton's method: the likelihood is concave.
     fn run(&mut self) -> Result<Vec<f64>> {
         let size = 2 * self.knots;
-        let base = self.scores.positives() as f64 / (self.scores.rows * self.scores.counts.len()).max(1) as f64;
+        let base = self.scores.positives() / (self.scores.rows * self.scores.labels.len()).max(1) as f64;
         let start = (base / (1.0 - base)).ln();
         let mut point: Vec<f64> = (0..size).map(|place| if place < self.knots { 1.0 } else { start }).collect();
         let mut value = self.value(&point);
@@ -184,8 +213,8 @@ impl Fit<'_> {
     }
 
     /// Where a label lies among the knots, with its scale and shift at a point.
-    fn at(&self, point: &[f64], label: usize) -> (usize, f64, f64, f64) {
-        let (knot, part) = place(self.scores.counts[label], self.first, self.knots);
+    fn at(&self, point: &[f64], label: &LabelScores) -> (usize, f64, f64, f64) {
+        let (knot, part) = place(label.count, self.first, self.knots);
         let between = |from: usize| point[from + knot] + part * (point[from + knot + 1] - point[from + knot]);
         (knot, part, between(0), between(self.knots))
     }
@@ -248,17 +277,16 @@ impl Fit<'_> {
     }
 
     /// The terms of a label's pairs.
-    fn terms(&self, label: usize, scale: f64, shift: f64, derivatives: bool) -> Terms {
+    fn terms(&self, label: &LabelScores, scale: f64, shift: f64, derivatives: bool) -> Terms {
         let (mean, above) = self.unit;
-        let scores = self.scores.label(label);
         let mut terms = Terms::default();
-        for score in scores {
-            let score = (f64::from(*score) - mean) / above;
+        for Bin { score, rows: many, .. } in &label.bins {
+            let score = (score - mean) / above;
             let logit = scale * score + shift;
             let small = (-logit.abs()).exp();
-            terms.value += logit.max(0.0) + small.ln_1p();
+            terms.value += many * (logit.max(0.0) + small.ln_1p());
             if derivatives {
-                let (chance, curvature) = (sigmoid(logit), small / ((1.0 + small) * (1.0 + small)));
+                let (chance, curvature) = (many * sigmoid(logit), many * small / ((1.0 + small) * (1.0 + small)));
                 terms.gradient[0] += chance * score;
                 terms.gradient[1] += chance;
                 terms.hessian[0] += curvature * score * score;
@@ -266,12 +294,11 @@ impl Fit<'_> {
                 terms.hessian[2] += curvature;
             }
         }
-        for row in &self.scores.observed[label] {
-            let score = (f64::from(scores[*row as usize]) - mean) / above;
-            terms.value -= scale * score + shift;
-            terms.gradient[0] -= score;
-            terms.gradient[1] -= 1.0;
-        }
+        let (positives, sum) = label.observed;
+        let sum = (sum - positives * mean) / above;
+        terms.value -= scale * sum + shift * positives;
+        terms.gradient[0] -= sum;
+        terms.gradient[1] -= positives;
         terms
     }
 }
@@ -304,7 +331,7 @@ mod tests {
     use crate::rng::{Purpose, stream, uniform};
 
     /// Scores of labels whose log-odds are `scale(n) z + shift(n)`, scale falling with n.
-    fn scores(labels: usize, rows: usize) -> (Scores, impl Fn(u64) -> (f64, f64)) {
+    fn drawn(labels: usize, rows: usize) -> (Vec<f32>, Vec<Vec<u32>>, Vec<u64>, impl Fn(u64) -> (f64, f64)) {
         let truth = |count: u64| {
             let knot = (count as f64 + 1.0).log2();
             (9.0 - knot, 0.5 * knot - 4.0)
@@ -322,13 +349,13 @@ mod tests {
                 }
             }
         }
-        (Scores::new(&by_row, observed, counts), truth)
+        (by_row, observed, counts, truth)
     }
 
     #[test]
     fn the_functions_behind_the_labels_are_found() {
-        let (scores, truth) = scores(64, 2_000);
-        let found = scores.calibrate().unwrap();
+        let (by_row, observed, counts, truth) = drawn(64, 2_000);
+        let found = Scores::new(&by_row, &observed, &counts).calibrate().unwrap().unwrap();
         for count in [1, 4, 16, 64] {
             let ((scale, shift), (true_scale, true_shift)) = (found.at(count), truth(count));
             assert!((scale - true_scale).abs() < 0.4 && (shift - true_shift).abs() < 0.3, "{count}: {scale} {shift}");
@@ -336,23 +363,28 @@ mod tests {
     }
 
     #[test]
-    fn the_log_loss_is_that_of_the_truth_and_does_not_see_the_shape_of_scores() {
-        let (scores, _) = scores(64, 2_000);
-        let found = scores.calibrate().unwrap();
-        let plain = scores.log_loss(&found);
-        let doubled = Calibration {
-            scales: found.scales.iter().map(|scale| 1.5 * scale).collect(),
-            shifts: found.shifts.iter().map(|shift| 1.5 * shift).collect(),
-            ..found.clone()
-        };
-        assert!((scores.log_loss(&doubled) / plain - 1.0).abs() < 2e-3);
-        let flat = Calibration { scales: vec![5.0; found.scales.len()], shifts: vec![-2.0; found.scales.len()], ..found };
-        assert!(scores.log_loss(&flat) > 1.01 * plain);
+    fn the_ranking_loss_is_that_of_its_formula() {
+        // Two rows, three labels; the last was never observed in training.
+        let (by_row, observed) = ([1.0, 0.0, 9.0, -1.0, 2.0, 9.0], [vec![0, 1], vec![1], vec![]]);
+        let calibration = Calibration { first: 1, scales: vec![2.0, 2.0], shifts: vec![0.5, 0.5] };
+        let found = ranking_loss(&by_row, &observed, &[1, 3, 0], &calibration);
+        // Row 0: label 0 (2.5) against label 1 (0.5). Row 1 has both labels, and nothing against them.
+        let expected = (-(2.5f64.exp() / (2.5f64.exp() + 0.5f64.exp())).ln()) / 3.0;
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
     }
 
     #[test]
-    fn scores_that_tell_nothing_are_an_error() {
-        let scores = Scores::new(&[0.0; 40], vec![vec![1, 2], vec![3]], vec![2, 2]);
-        assert!(scores.calibrate().unwrap_err().to_string().contains("tell nothing"));
+    fn a_calibration_improves_the_ranking() {
+        let (by_row, observed, counts, _) = drawn(64, 2_000);
+        let found = Scores::new(&by_row, &observed, &counts).calibrate().unwrap().unwrap();
+        let same = Calibration { scales: vec![5.0; found.scales.len()], shifts: vec![-2.0; found.scales.len()], ..found.clone() };
+        let loss = |calibration: &Calibration| ranking_loss(&by_row, &observed, &counts, calibration);
+        assert!(loss(&found) < 0.98 * loss(&same), "{}, {}", loss(&found), loss(&same));
+    }
+
+    #[test]
+    fn scores_that_tell_nothing_are_not_calibrated() {
+        let scores = Scores::new(&[0.0; 40], &[vec![1, 2], vec![3]], &[2, 2]);
+        assert!(scores.calibrate().unwrap().is_none());
     }
 }

@@ -194,6 +194,16 @@ impl<'a> CheckedTraining<'a> {
         CheckedTraining { loss, solver, decay, decay_given: true, ..self.clone() }
     }
 
+    /// The same with solutions that are so many times further from the optimum.
+    pub(super) fn with_looser_tolerance(mut self, factor: f64) -> Self {
+        match &mut self.solver {
+            Solver::Newton(newton) => newton.tolerance *= factor,
+            Solver::Dual(dual) => dual.tolerance *= factor,
+            Solver::Adam(_) | Solver::Joint(_) => {}
+        }
+        self
+    }
+
     /// The same with other labels for the same rows, and without what belongs to the labels.
     pub(super) fn with_labels<'b>(&self, data: &'b Dataset<'b>) -> CheckedTraining<'b>
     where

@@ -1,14 +1,15 @@
-//! Which loss, and how strong a penalty? Those whose scores tell held-out labels apart best.
+//! Which loss, and how strong a penalty? Those whose scores rank held-out labels best.
 //!
-//! No loss and no decay is best everywhere: the squared hinge with a hundredth of the penalty's usual strength can lose to the logistic
-//! loss or beat it by many points. So plain training tries both at a few decays on a tenth of the rows, held out, and on a sample of the
-//! labels from the most frequent to the rarest, calibrates what each leaves (`calibrate.rs`), and takes what has the least log
-//! loss. A log loss of calibrated scores compares losses with each other, and a sample of labels estimates that of all labels,
-//! which it cannot do for the precision of rankings of all labels.
+//! No loss and no decay is best everywhere: the squared hinge can lose to the logistic loss or beat it by many points, and so can one
+//! decay to the next. So plain training tries both losses at a few decays on a tenth of the rows, held out, and on a sample of the
+//! labels from the most frequent to the rarest, calibrates what each leaves (`calibrate.rs`), and takes what has the least
+//! ranking loss. That one compares losses whose scores mean different things, and a sample of labels is enough for it, which it is
+//! not for the precision of rankings of all labels.
 //!
-//! The search starts at the usual decay of each loss and follows the log loss downhill.
+//! The search works on few labels and solutions that are not quite optimal; what is chosen is then calibrated on more labels. It
+//! starts at the usual decay of each loss and follows the ranking loss downhill.
 
-use super::calibrate::Scores;
+use super::calibrate::{Scores, ranking_loss};
 use super::checked::CheckedTraining;
 use super::fit::{Layout, blocks};
 use super::tune::Staged;
@@ -29,9 +30,25 @@ const MOST_DECAYS: usize = 5;
 /// The step from one decay to the next.
 const STEP: f64 = 3.162_277_660_168_379_5;
 
-/// Held-out positives that the sample of labels should have, and the least number of labels.
-const POSITIVES: usize = 2_000;
-const LABELS: usize = 128;
+/// How many labels are tried.
+#[derive(Clone, Copy)]
+struct Sample {
+    /// Held-out positives that they should have.
+    positives: usize,
+    /// The least number of labels.
+    least: usize,
+    /// The most of them, as a part of all; not below the least.
+    most: usize,
+}
+
+/// Candidates are told apart by few labels: all of them together take no longer than the training that follows.
+const SEARCH: Sample = Sample { positives: 800, least: 64, most: 6 };
+
+/// What is chosen is calibrated on more.
+const CALIBRATION: Sample = Sample { positives: 2_000, least: 128, most: 1 };
+
+/// Solutions to tell candidates apart need not be as close as the one that is kept.
+const LOOSER: f64 = 3.0;
 
 /// With fewer held-out positives nothing can be chosen or calibrated.
 const LEAST_POSITIVES: usize = 50;
@@ -47,19 +64,22 @@ struct Trials<'a, 'b> {
 }
 
 impl CheckedTraining<'_> {
-    /// Chooses a loss and a decay, and calibrates its scores; `None` when the held-out rows have too few labels to tell.
+    /// Chooses a loss and a decay, and calibrates its scores; `None` when the held-out rows have too few labels to tell, or none of the
+    /// scores tells them apart.
     pub(super) fn choose(&self, holdout: f64) -> Result<Option<(Choice, Calibration)>> {
-        let Some(trials) = Trials::new(self, holdout)? else { return Ok(None) };
+        let Some(trials) = Trials::new(self, holdout, SEARCH)? else { return Ok(None) };
         let mut search = Search { trials: &trials, choice: trials.open_choice(), best: None };
         for (loss, decay) in LOSSES {
             search.descend(losses::find(loss)?, decay * self.squared_norm())?;
         }
-        Ok(search.best.map(|calibration| (search.choice, calibration)))
+        let Some(best) = search.choice.best() else { return Ok(None) };
+        let (_, calibration) = self.with_loss(losses::find(&best.loss)?, best.decay).calibrate_on(holdout)?;
+        Ok(Some((search.choice, calibration)))
     }
 
     /// Calibrates the scores of the loss and the decay that were asked for.
     pub(super) fn calibrate_on(&self, holdout: f64) -> Result<(Choice, Calibration)> {
-        let trials = Trials::new(self, holdout)?.ok_or_else(|| {
+        let trials = Trials::new(self, holdout, CALIBRATION)?.ok_or_else(|| {
             Error::value("there are too few labels on the held-out rows to calibrate scores")
                 .expected(format!("at least {LEAST_POSITIVES}"))
                 .hint("hold more rows out, or leave the calibration out")
@@ -69,13 +89,14 @@ impl CheckedTraining<'_> {
         search.offer(&sampled, &sampled.layout(&trials.rows)?)?;
         match search.best {
             Some(calibration) => Ok((search.choice, calibration)),
-            None => Err(Error::value("scores cannot be calibrated")),
+            None => Err(Error::value("the scores of held-out rows tell nothing about their labels")
+                .hint("features that say something about labels, or leave the calibration out")),
         }
     }
 }
 
 impl<'a, 'b> Trials<'a, 'b> {
-    fn new(training: &'a CheckedTraining<'b>, holdout: f64) -> Result<Option<Trials<'a, 'b>>> {
+    fn new(training: &'a CheckedTraining<'b>, holdout: f64, sample: Sample) -> Result<Option<Trials<'a, 'b>>> {
         let labels = training.data.labels();
         let Ok((rows, held_out)) = split_rows_for(Purpose::HeldOut, labels.rows(), holdout, training.seed) else { return Ok(None) };
         let mut counts = [vec![0u64; labels.cols()], vec![0; labels.cols()]];
@@ -90,7 +111,8 @@ impl<'a, 'b> Trials<'a, 'b> {
             return Ok(None);
         }
         // Evenly from all of them, in the order of their frequency.
-        let wanted = (known.len() * POSITIVES).div_ceil(positives).max(LABELS).min(known.len());
+        let Sample { positives: enough, least, most } = sample;
+        let wanted = (known.len() * enough).div_ceil(positives).min(known.len() / most).max(least).min(known.len());
         let sample: Vec<usize> = (0..wanted).map(|place| known[(2 * place + 1) * known.len() / (2 * wanted)]).collect();
         let mut numbers = vec![None; labels.cols()];
         (0u32..).zip(&sample).for_each(|(number, label)| numbers[*label] = Some(number));
@@ -119,10 +141,10 @@ struct Search<'a, 'b, 'c> {
 }
 
 impl Search<'_, '_, '_> {
-    /// Tries decays of a loss, from the given one to where the log loss is least.
+    /// Tries decays of a loss, from the given one to where the ranking loss is least.
     fn descend(&mut self, loss: &'static dyn Loss, start: f64) -> Result<()> {
         let trials = self.trials;
-        let sampled = |decay| trials.training.with_loss(loss, decay).with_labels(&trials.sampled);
+        let sampled = |decay| trials.training.with_loss(loss, decay).with_labels(&trials.sampled).with_looser_tolerance(LOOSER);
         let layout = sampled(start).layout(&trials.rows)?;
         let mut at = (start, self.offer(&sampled(start), &layout)?);
         let mut tried = 1;
@@ -146,7 +168,7 @@ impl Search<'_, '_, '_> {
         Ok(())
     }
 
-    /// Tries a candidate and returns its log loss.
+    /// Tries a candidate and returns its ranking loss, which is infinite where scores tell nothing.
     fn offer(&mut self, candidate: &CheckedTraining<'_>, layout: &Layout) -> Result<f64> {
         let Trials { rows, held_out, observed, counts, .. } = self.trials;
         let stage = format!("trying {}, decay {}", candidate.loss.name(), digits(candidate.decay));
@@ -159,10 +181,10 @@ impl Search<'_, '_, '_> {
             Ok(())
         })?;
         let model = candidate.assemble(finished.into_inner().unwrap_or_else(PoisonError::into_inner))?.model;
-        let scores = Scores::new(&model.logits(held_out, 0..held_out.rows())?, observed.clone(), counts.clone());
-        let calibration = scores.calibrate()?;
-        let log_loss = scores.log_loss(&calibration);
-        let chosen = self.choice.best().is_none_or(|best| log_loss < best.log_loss);
+        let scores = model.logits(held_out, 0..held_out.rows())?;
+        let Some(calibration) = Scores::new(&scores, observed, counts).calibrate()? else { return Ok(f64::INFINITY) };
+        let ranking_loss = ranking_loss(&scores, observed, counts, &calibration);
+        let chosen = self.choice.best().is_none_or(|best| ranking_loss < best.ranking_loss);
         if chosen {
             self.choice.candidates.iter_mut().for_each(|candidate| candidate.chosen = false);
             self.best = Some(calibration);
@@ -170,10 +192,10 @@ impl Search<'_, '_, '_> {
         self.choice.candidates.push(Candidate {
             loss: candidate.loss.name().to_owned(),
             decay: candidate.decay,
-            log_loss,
+            ranking_loss,
             seconds: Some(start.elapsed().as_secs_f64()),
             chosen,
         });
-        Ok(log_loss)
+        Ok(ranking_loss)
     }
 }

@@ -13,9 +13,10 @@ use super::stack::point;
 use super::tune::Staged;
 use crate::data::{Dataset, Features, split_rows_for};
 use crate::error::{Result, digits};
-use crate::predict::file::{Calibration, Candidate, Choice};
+use crate::predict::file::{Calibration, Setting, Trial, Tuning};
 use crate::propensity::Propensities;
 use crate::propensity::rows::arrow::Arrow;
+use crate::request::Criterion;
 use crate::rng::Purpose;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -52,16 +53,16 @@ struct Trials<'a, 'b> {
 impl CheckedTraining<'_> {
     /// Chooses the decay and what makes log-odds of scores; `None` when the held-out rows have too few labels to tell, or
     /// propensities depend on the row.
-    pub(super) fn choose_corrected(&self, holdout: f64) -> Result<Option<(Choice, Calibration)>> {
+    pub(super) fn choose_corrected(&self, holdout: f64) -> Result<Option<(Tuning, Calibration)>> {
         if self.pairs.is_some() {
             return Ok(None);
         }
         let Some(trials) = Trials::new(self, holdout)? else { return Ok(None) };
         let sampled = |decay| self.with_sample(&trials.sampled, &trials.propensities, decay);
         let layout = sampled(self.decay).layout(&trials.rows)?;
-        let positives = trials.observed.iter().flatten().filter(|observed| **observed).count() as u64;
-        let (rows, labels) = (trials.held_out.rows() as u64, trials.counts.len() as u64);
-        let mut choice = Choice { rows, labels, positives, candidates: Vec::new() };
+        let some = (trials.counts.len() < self.labels()).then_some(trials.counts.len() as u64);
+        let rows = trials.held_out.rows() as u64;
+        let mut tuning = Tuning { criterion: Criterion::Loss, rows, labels: some, trials: Vec::new() };
         let mut best: Option<(f64, Calibration)> = None;
         let mut at = self.decay;
         // First up, where training is faster, then down unless up was better.
@@ -69,19 +70,20 @@ impl CheckedTraining<'_> {
             let mut better = false;
             loop {
                 let decay = if best.is_none() { at } else { at * step };
-                if choice.candidates.len() == MOST_DECAYS {
+                if tuning.trials.len() == MOST_DECAYS {
                     break;
                 }
                 let start = Instant::now();
-                let (log_loss, calibration) = trials.offer(&sampled(decay), &layout)?;
-                let chosen = best.as_ref().is_none_or(|(least, _)| log_loss < *least);
+                let (loss, calibration) = trials.offer(&sampled(decay), &layout)?;
+                let chosen = best.as_ref().is_none_or(|(least, _)| loss < *least);
                 let first = best.is_none();
-                let (loss, seconds) = (self.loss.name().to_owned(), Some(start.elapsed().as_secs_f64()));
+                let seconds = Some(start.elapsed().as_secs_f64());
                 if chosen {
-                    choice.candidates.iter_mut().for_each(|candidate| candidate.chosen = false);
-                    (best, at) = (Some((log_loss, calibration)), decay);
+                    tuning.trials.iter_mut().for_each(|trial| trial.chosen = false);
+                    (best, at) = (Some((loss, calibration)), decay);
                 }
-                choice.candidates.push(Candidate { loss, decay, log_loss, seconds, chosen });
+                let setting = Setting { learning_rate: None, decay };
+                tuning.trials.push(Trial { setting, epoch: None, loss: Some(loss), metric: None, seconds, chosen });
                 better |= chosen && !first;
                 if !chosen {
                     break;
@@ -91,7 +93,8 @@ impl CheckedTraining<'_> {
                 break;
             }
         }
-        Ok(best.map(|(_, calibration)| (choice, calibration)))
+        tuning.trials.sort_by(|a, b| a.setting.decay.total_cmp(&b.setting.decay));
+        Ok(best.map(|(_, calibration)| (tuning, calibration)))
     }
 }
 

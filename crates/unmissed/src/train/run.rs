@@ -176,13 +176,14 @@ impl Trainer<'_> {
         if let Some(search) = &plan.search {
             prepared.tuning = Some(Search::new(search, self)?.run(&prepared.apply(training)?)?);
         }
-        let chosen = match plan.scores {
-            ScoresPlan::AsTheyAre => None,
-            ScoresPlan::Calibrated(holdout) => Some(training.calibrate_on(holdout)?),
-            ScoresPlan::Chosen(holdout) => training.choose(holdout)?,
-            ScoresPlan::Corrected(holdout) => prepared.apply(training)?.choose_corrected(holdout)?,
-        };
-        (prepared.choice, prepared.calibration) = chosen.unzip();
+        match plan.scores {
+            ScoresPlan::AsTheyAre => {}
+            ScoresPlan::Calibrated(holdout) => prepared.take(Some(training.calibrate_on(holdout)?)),
+            ScoresPlan::Chosen(holdout) => prepared.take(training.choose(holdout)?),
+            ScoresPlan::Corrected(holdout) => {
+                (prepared.tuning, prepared.calibration) = prepared.apply(training)?.choose_corrected(holdout)?.unzip();
+            }
+        }
         Ok(prepared)
     }
 
@@ -257,6 +258,11 @@ impl Trainer<'_> {
 }
 
 impl Prepared {
+    /// Takes what was chosen, if anything was.
+    fn take(&mut self, chosen: Option<(Choice, Calibration)>) {
+        (self.choice, self.calibration) = chosen.unzip();
+    }
+
     fn read(path: &Path) -> Option<Prepared> {
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     }

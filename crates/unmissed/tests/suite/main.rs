@@ -7,6 +7,7 @@ mod archives;
 mod audit_data;
 mod audit_result;
 mod block_store;
+mod choice;
 mod common;
 mod dual;
 mod evaluation_choices;

@@ -16,7 +16,8 @@ use unmissed::train::{Destination, Trainer};
 /// Train a model: a linear scorer for each label, corrected for labels that are missing
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --propensity, --joint and evidence nothing is taken to be missing. With --propensity, the likelihood of what \
+    after_help = "Without --propensity, --joint and evidence nothing is taken to be missing: the loss (squared-hinge or logistic) and the decay are \
+those that do best on a tenth of the rows, held out, and scores are made log-odds on them. With --propensity, the likelihood of what \
 is observed is maximised (plugin-logistic); propensities that labels contradict are raised. With --controlled C --rate r/m two \
 models are put together on the controlled rows, unless that is no improvement. With --later L the later labels are trained on.
 
@@ -43,8 +44,8 @@ pub(crate) struct Args {
     /// The model to write
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
-    /// What is minimised, as 'unmissed list losses' names it; auto: logistic, with --propensity plugin-logistic, with --joint the
-    /// loss that it has
+    /// What is minimised, as 'unmissed list losses' names it; auto: squared-hinge or logistic, whichever does better on held-out
+    /// rows, with --propensity plugin-logistic, with --joint the loss that it has
     #[arg(long, value_name = "LOSS", default_value_t = TrainRequest::default().loss)]
     loss: LossChoice,
     /// Propensities of labels (jpv, power, table:FILE, ...), as a function of the label counts of DATA

@@ -1,6 +1,7 @@
 //! What training did, as tables.
 
 use crate::app::Outcome;
+use crate::choice_table::choice_table;
 use serde_json::json;
 use std::time::Duration;
 use unmissed::cells;
@@ -19,6 +20,9 @@ const SHOWN: usize = 30;
 
 pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outcome<Document> {
     let mut document = Document::new().table(summary(trained, &shape, time));
+    if let Some(choice) = &trained.choice {
+        document = document.table(choice_table(choice));
+    }
     if let Some(tuning) = &trained.tuning {
         document = document.table(trials(tuning));
         let hidden = tuning.trials.len().saturating_sub(SHOWN);
@@ -84,7 +88,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     let about = &trained.about;
     let data = json!({
         "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity.as_ref().map(ToString::to_string),
-        "seed": about.seed, "settings": trained.outcome, "request": about.request, "tuning": trained.tuning,
+        "seed": about.seed, "settings": trained.outcome, "request": about.request, "tuning": trained.tuning, "choice": trained.choice,
         "resumed_blocks": trained.resumed, "unfinished_labels": trained.unconverged,
         "seconds": time.as_secs_f64(),
     });
@@ -102,6 +106,7 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
     let outcome = &trained.outcome;
     let number = |number: f64| Cell::float(number, Shown::Significant(4));
     table.row(cells!["solver", outcome.solver.name()]);
+    table.row(cells!["calibrated", if outcome.calibration.is_some() { "yes" } else { "no" }]);
     match outcome.solver {
         Solver::Adam(adam) | Solver::Joint(adam) => {
             table.row([Cell::from("learning rate"), number(adam.learning_rate)]);

@@ -78,6 +78,13 @@ pub(super) struct Tuning {
     /// Share of the rows that are held out to decide on; 0 trains Adam for all epochs
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = default().holdout)]
     holdout: f64,
+    /// Make log-odds of the scores on held-out rows [default: where the loss and the decay are chosen, which is when neither these nor
+    /// anything else about training is named]
+    #[arg(long)]
+    calibrate: bool,
+    /// Leave scores as the loss makes them: without other options, the logistic loss with its default decay
+    #[arg(long, conflicts_with = "calibrate")]
+    no_calibrate: bool,
     /// Decide on these rows instead of held-out ones
     #[arg(long, value_name = "DATA")]
     pub(super) validation: Option<PathBuf>,
@@ -140,6 +147,7 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         grid: tuning.grid.clone(),
         criterion: tuning.criterion.as_deref().map(str::parse).transpose()?,
         holdout: tuning.holdout,
+        calibrate: (tuning.calibrate || tuning.no_calibrate).then_some(tuning.calibrate),
         validation: tuning.validation.as_ref().map(|file| Validation {
             file: Some(file.clone()),
             shown: tuning.validation_shown.clone(),
@@ -202,7 +210,9 @@ mod tests {
 
     #[test]
     fn options_fill_the_request() {
-        let filled = of("--loss logistic --decay 1e-3,1e-2 --tune --solver adam --learning-rate 0.1 --joint alternating --seed 7");
+        let filled = of(
+            "--loss logistic --decay 1e-3,1e-2 --tune --solver adam --learning-rate 0.1 --joint alternating --seed 7 --no-calibrate",
+        );
         let expected = TrainRequest {
             decay: vec![1e-3, 1e-2],
             tune: true,
@@ -210,6 +220,7 @@ mod tests {
             learning_rate: vec![0.1],
             joint: Some(JointLearning::Alternating { rounds: 6 }),
             seed: 7,
+            calibrate: Some(false),
             ..TrainRequest::by_loss("logistic")
         };
         assert_eq!(filled, expected);

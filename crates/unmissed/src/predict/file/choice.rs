@@ -22,8 +22,9 @@ pub struct Candidate {
     pub loss: String,
     /// Strength of the L2 penalty.
     pub decay: f64,
-    /// The log loss per held-out row, summed over the labels that were tried, of calibrated scores.
-    pub log_loss: f64,
+    /// The mean over observed pairs of held-out rows of `-ln(e^z / (e^z + sum e^z'))`, where z is the pair's calibrated score and the sum
+    /// goes over the labels of its row that were tried and not observed.
+    pub ranking_loss: f64,
     /// How long it took. Not part of model files: the same run makes the same bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
