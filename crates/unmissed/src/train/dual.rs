@@ -16,11 +16,11 @@
 
 use super::fit::Finished;
 use super::lines::{Line, Lines};
-use super::prefetch::prefetch;
 use super::problem::{Part, Problem};
 use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::predict::Block;
+use crate::prefetch::prefetch;
 use crate::request::Dual;
 use crate::rng::{Purpose, below, stream};
 

@@ -4,10 +4,10 @@
 //! in the nearest cache.
 
 use super::lines::{Line, add};
-use super::prefetch::prefetch;
 use crate::data::{Features, Labels};
 use crate::error::{Error, Result};
 use crate::predict::Normalize;
+use crate::prefetch::prefetch;
 use rayon::prelude::*;
 
 /// How many entries ahead of the present one memory is asked for.

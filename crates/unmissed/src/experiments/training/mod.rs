@@ -60,23 +60,22 @@ impl Experiment for Training {
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let mut outcome = Outcome::new();
-        let mut found = Vec::new();
-        for plan in WORLDS.iter().filter(|plan| context.size != Size::Tiny || TINY.contains(&plan.name)) {
-            let seeds = context.size.pick(2, if plan.slow { 2 } else { 3 }, if plan.slow { 5 } else { 10 });
-            let mut all = Vec::new();
-            for seed in (1..=seeds).map(|seed| context.seed + seed) {
+        let plans = WORLDS.iter().filter(|plan| context.size != Size::Tiny || TINY.contains(&plan.name));
+        let mut found: Vec<Seeds> = plans.map(|plan| Seeds { plan, seeds: Vec::new() }).collect();
+        // All worlds of one seed before the next: a run that is interrupted has seen each.
+        for seed in 1..=context.size.pick(2, 3, 10) {
+            for Seeds { plan, seeds } in found.iter_mut().filter(|world| seed <= most_seeds(world.plan, context.size)) {
+                let seed = context.seed + seed;
                 let part = format!("training in {}, seed {seed}", plan.name);
                 let of_seed = context.part(&part, &json!([plan.name, seed]), || match plan.world(context, seed)? {
                     Some(world) => tried(context, &world, seed).map(Some),
                     None => Ok(None),
                 })?;
-                all.extend(of_seed);
-            }
-            match all.is_empty() {
-                true => outcome.not_run(plan.name, "its data set (--data)"),
-                false => found.push(Seeds { plan, seeds: all }),
+                seeds.extend(of_seed);
             }
         }
+        let (found, without): (Vec<Seeds>, Vec<Seeds>) = found.into_iter().partition(|world| !world.seeds.is_empty());
+        without.iter().for_each(|world| outcome.not_run(world.plan.name, "its data set (--data)"));
         outcome.tables.push(worlds(&found));
         outcome.tables.push(differences(&found));
         claims::claims(&mut outcome, &found);
@@ -87,6 +86,11 @@ impl Experiment for Training {
         );
         Ok(outcome)
     }
+}
+
+/// How many seeds a world has.
+fn most_seeds(plan: &Plan, size: Size) -> u64 {
+    size.pick(2, if plan.slow { 2 } else { 3 }, if plan.slow { 5 } else { 10 })
 }
 
 impl Seeds {
