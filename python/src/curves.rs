@@ -96,7 +96,7 @@ pub(crate) fn fit_propensity<'py>(
             }
         };
         let fit = fit(&family, &evidence, &options)?;
-        Ok((fit.phi.propensities(&stats)?, stats.dense_counts()?, fit))
+        Ok((fit.propensities(&stats)?, stats.dense_counts()?, fit))
     })?;
     found(py, Made::Whole(&made), counts, Some(&fit))
 }

@@ -38,6 +38,8 @@ pub(crate) enum Purpose {
     Folds = 13,
     /// Weights of rows in refits of row-dependent propensities, by replicate.
     RowRefits = 14,
+    /// Which rows a tally keeps (stream 0).
+    RowSample = 15,
 }
 
 /// The stream for `index` under `purpose`.

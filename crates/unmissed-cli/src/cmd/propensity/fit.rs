@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let mut fitted: Vec<Propensities> = Vec::new();
     for fit in comparisons.iter().filter_map(|comparison| comparison.fit.as_ref()) {
         chart = chart.series(charts::curve(&fit.phi.short(), &fit.phi, &stats));
-        fitted.push(fit.phi.propensities(&stats)?);
+        fitted.push(fit.propensities(&stats)?);
     }
     let document = document(&comparisons, &evidence)?;
     let values: Vec<_> = fitted.iter().map(|p| (p.origin().to_string(), Values::Full(p))).collect();

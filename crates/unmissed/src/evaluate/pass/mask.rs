@@ -61,7 +61,8 @@ fn propensity(plan: &Plan<'_>, q: &[f64], column: usize) -> f64 {
         None if column == 0 => plan.only_column.unwrap_or(0),
         None => column,
     };
-    1.0 / q[of]
+    // An estimate for scores may be below 1; nothing is observed more often than always.
+    (1.0 / q[of]).min(1.0)
 }
 
 fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
@@ -128,7 +129,7 @@ fn sum_best(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [ExactSum]) {
                 for rank in (0..order.len().min(*k)).rev() {
                     let ((value, at), next) = (order[rank], order.get(rank + 1).map_or(0.0, |next| next.0));
                     lost += discounts[rank] * factor * (value - next);
-                    let missing = 1.0 - 1.0 / q(at);
+                    let missing = (1.0 - 1.0 / q(at)).max(0.0);
                     sums[plan.exact.mask_best(group, term, ki, column)].add(missing * lost * lost);
                     for (model, hits) in s.group_hits.iter().enumerate() {
                         if let Some(hit) = top(hits, *k).iter().find(|hit| hit.at == at) {

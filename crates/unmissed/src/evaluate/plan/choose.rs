@@ -43,7 +43,7 @@ impl Evaluation<'_> {
                 continue;
             }
             let estimators = self.estimators_of(metric, spec.words(), notes)?;
-            let one = ChosenMetric { metric: metric.name().into(), beta, estimators };
+            let one = ChosenMetric { metric: metric.name().into(), beta, estimators, left_out: Vec::new() };
             if all.iter().any(|other| other.name() == one.name()) {
                 return Err(Error::value(format!("'{}' is asked for twice", one.name())));
             }

@@ -2,7 +2,7 @@
 //!
 //! `choose.rs` decides which estimators of which metrics there are, and explains why not the others; [`settings`] is what it settled
 //! on. `columns.rs` fills the [`table`] of inverse propensities by label that the pass looks up, `bounds.rs` knows how large row terms
-//! can get. [`row_dependent`] and [`guesses`] prepare what row-dependent propensities and doubly robust estimates need. [`Plan`] has
+//! can get, `meaningless.rs` which estimates would have no digits. [`row_dependent`] and [`guesses`] prepare what row-dependent propensities and doubly robust estimates need. [`Plan`] has
 //! all that a pass over rows needs.
 
 mod bounds;
@@ -12,6 +12,7 @@ mod columns;
 pub mod controlled;
 pub(in crate::evaluate) mod groups;
 pub(in crate::evaluate) mod guesses;
+mod meaningless;
 pub(in crate::evaluate) mod row_dependent;
 pub(in crate::evaluate) mod settings;
 mod settle;

@@ -1,9 +1,9 @@
 //! From what was asked for to settings: everything is checked here, once.
 
 use super::bounds::bounds;
-use super::columns;
 use super::settings::{KnownPairs, Settings};
 use super::table::Table;
+use super::{columns, meaningless};
 use crate::data::Rate;
 use crate::error::{Error, Result};
 use crate::evaluate::builder::{Evaluation, same};
@@ -44,7 +44,9 @@ impl Evaluation<'_> {
     pub(in crate::evaluate) fn settle(&self, positives: &Positives) -> Result<(Settings, Table)> {
         self.check()?;
         let mut notes = Vec::new();
-        let metrics = self.chosen_metrics(&mut notes)?;
+        let mut metrics = self.chosen_metrics(&mut notes)?;
+        let mut findings = self.early_findings(positives)?;
+        findings.extend(meaningless::leave_out(self, &mut metrics)?);
         let row_dependent = self.choose_row_dependent(&metrics, &mut notes)?;
         let wants = |estimator| metrics.iter().any(|chosen| chosen.wants(estimator));
         let robust = if wants(Estimator::DoublyRobust) { self.known_pairs() } else { Vec::new() };
@@ -72,7 +74,7 @@ impl Evaluation<'_> {
             relevant: self.label_counts.as_ref().map(|counts| counts.iter().map(|count| u64::from(*count)).sum()),
             hajek: wants(Estimator::Hajek),
             bounds: Vec::new(),
-            findings: self.early_findings(positives)?,
+            findings,
             notes,
             metrics,
         };
