@@ -36,7 +36,7 @@ fn evaluate(world: &World, without: Option<usize>) -> EvaluationResult {
     let of: Vec<Option<u16>> = (0..LABELS).map(|j| (j % 3 != 2).then_some((j % 2) as u16)).collect();
     let groups = Groups::new(vec!["even".into(), "odd".into()], &of, "by hand").unwrap();
     let evaluation = Evaluation::new(&truth, &[("a", &models[0]), ("b", &models[1])]).unwrap().propensity(p);
-    let evaluation = evaluation.metrics(&["macro-f:beta=2", "coverage:observed:unbiased"]).unwrap().ks(&[1, 3]).unwrap();
+    let evaluation = evaluation.metrics(&["macro-f:beta=2", "coverage:observed,unbiased"]).unwrap().ks(&[1, 3]).unwrap();
     evaluation.groups(groups).unwrap().run().unwrap()
 }
 

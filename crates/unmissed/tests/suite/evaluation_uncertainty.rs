@@ -7,7 +7,7 @@ use unmissed::propensity::Propensities;
 
 const LABELS: usize = 8;
 const METRICS: [&str; 8] =
-    ["precision", "ndcg", "weighted-precision", "recall", "ndcg-min", "abandonment", "macro-f", "coverage:observed:unbiased"];
+    ["precision", "ndcg", "weighted-precision", "recall", "ndcg-min", "abandonment", "macro-f", "coverage:observed,unbiased"];
 
 fn inverses() -> Vec<f64> {
     (0..LABELS).map(|j| 0.7 + 0.35 * j as f64).collect()

@@ -11,7 +11,6 @@ use std::str::FromStr;
 use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Tally};
-use unmissed::propensity::Propensities;
 use unmissed::propensity::rows::{GivenCovariate, read_columns};
 use unmissed::report::Document;
 use unmissed::request::{EvaluateRequest, KList, Level};
@@ -204,8 +203,7 @@ fn compat_values(
     request: &EvaluateRequest,
     stats: Option<&LabelStats>,
 ) -> Outcome<Document> {
-    let propensities = request.propensities.first().map(|spec| spec.per_label(stats, truth.cols() as u64)).transpose()?;
-    let inverse = propensities.as_ref().map(Propensities::inverse);
+    let inverse = request.propensities.first().map(|spec| compat::inverse(spec, stats, truth.cols() as u64)).transpose()?;
     let mut all = Vec::new();
     for (name, scores) in scores {
         all.push((*name, compat::evaluate(library, truth, scores, inverse.as_deref(), request.k.largest())?));

@@ -229,14 +229,10 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
                 "{level} % intervals: these rows, only which labels are missing is random (mask); those of normalized values, of macro-f \
                  and coverage and of observed recall and ndcg-min are rather too wide (an upper bound of the variance)"
             ));
-            if settings.only_column().is_none() {
-                notes.push("observed values have no mask interval: how they vary depends on which propensities are right".into());
-            }
-            if settings.models.len() > 1 {
-                notes.push(
-                    "differences of macro-f and coverage have no mask interval: counts by label do not say which hits are common"
-                        .into(),
-                );
+            match settings.propensity_columns().len() {
+                0 => notes.push("observed values have no mask interval: how they vary depends on propensities".into()),
+                1 => {}
+                _ => notes.push("mask intervals of observed values go by the smallest propensity of each label, the widest".into()),
             }
         }
     }

@@ -23,12 +23,15 @@ use super::label_loss::{Cells, Counts, Function, LabelParts, Lost};
 use super::label_sums::label_terms;
 use crate::error::Result;
 use crate::evaluate::tally::Tally;
+use crate::evaluate::tally::exact::ExactSum;
+use crate::evaluate::tally::precise::Precise;
 use crate::evaluate::tally::row_sample::RowSample;
 use crate::metrics::LabelTerm;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-/// Rows in a block; the sums of blocks are added in order.
+/// Rows in a block.
 const ROWS: usize = 1 << 10;
 
 /// Sums over rows of the shares of rows, by cell.
@@ -37,10 +40,10 @@ pub(super) struct Jackknife {
     /// Rows of the sample, and of the whole.
     rows: (f64, f64),
     /// By model: shares and their squares over the rows of the sample.
-    sums: Vec<Vec<f64>>,
-    squares: Vec<Vec<f64>>,
+    sums: Vec<Vec<Precise>>,
+    squares: Vec<Vec<Precise>>,
     /// By pair of models: their products.
-    products: Vec<Vec<f64>>,
+    products: Vec<Vec<Precise>>,
     /// By model, then by pair: squares and products of second differences.
     seconds: Vec<Vec<f64>>,
     second_products: Vec<Vec<f64>>,
@@ -72,19 +75,20 @@ impl Jackknife {
         let counts: Vec<Counts> = models.clone().into_par_iter().map(|model| Counts::new(tally, model)).collect();
         let pairs = settings.pairs();
         let rows = |block: usize| block * ROWS..((block + 1) * ROWS).min(sample.len());
-        let blocks: Vec<Shares> = (0..sample.len().div_ceil(ROWS))
-            .into_par_iter()
-            .map(|block| Shares::of_rows(&parts, &counts, &pairs, sample, rows(block)))
-            .collect();
-        let mut all = Shares::new(cells, counts.len(), pairs.len());
-        blocks.iter().for_each(|block| all.add(block));
+        // Totals do not depend on the order in which blocks are added.
+        let all = Mutex::new(Shares::new(cells, counts.len(), pairs.len()));
+        (0..sample.len().div_ceil(ROWS)).into_par_iter().for_each(|block| {
+            let of_block = Shares::of_rows(&parts, &counts, &pairs, sample, rows(block));
+            all.lock().unwrap_or_else(PoisonError::into_inner).merge(&of_block);
+        });
+        let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         let second_product = |(a, b): &(usize, usize)| second_products(&parts, &counts, sample, (*a, *b));
         Ok(Some(Jackknife {
             cells,
             rows: (sample.len() as f64, settings.rows as f64),
-            sums: all.sums,
-            squares: all.squares,
-            products: all.products,
+            sums: values(&all.sums),
+            squares: values(&all.squares),
+            products: values(&all.products),
             seconds: counts.par_iter().map(|counts| seconds(&parts, counts)).collect(),
             second_products: pairs.par_iter().map(second_product).collect(),
             drifts: counts.par_iter().map(|counts| drifts(&parts, counts)).collect(),
@@ -96,9 +100,9 @@ impl Jackknife {
     }
 
     /// The variance from the sum of shares, of their squares, and what pairs of hits share.
-    fn spread(&self, sum: f64, squares: f64, second: f64) -> f64 {
+    fn spread(&self, sum: Precise, squares: Precise, second: f64) -> f64 {
         let (sampled, all) = self.rows;
-        let variance = (all - 1.0) / sampled * (squares - sum * sum / sampled).max(0.0);
+        let variance = (all - 1.0) / sampled * (squares - sum * sum / sampled.into()).value().max(0.0);
         // Few hits leave the correction uncertain: it takes off three quarters at most.
         (variance - second / 2.0).max(variance / 4.0)
     }
@@ -112,9 +116,10 @@ impl Jackknife {
     /// The variance of the difference of the sums over labels of two models.
     pub(super) fn difference_variance(&self, pair: usize, (a, b): (usize, usize), cell: Cell) -> f64 {
         let at = self.at(cell);
-        let with_both = |of: &[Vec<f64>], products: &[Vec<f64>]| of[a][at] + of[b][at] - 2.0 * products[pair][at];
-        let second = with_both(&self.seconds, &self.second_products).max(0.0);
-        self.spread(self.sums[a][at] - self.sums[b][at], with_both(&self.squares, &self.products), second)
+        let second = (self.seconds[a][at] + self.seconds[b][at] - 2.0 * self.second_products[pair][at]).max(0.0);
+        let product = self.products[pair][at];
+        let squares = self.squares[a][at] + self.squares[b][at] - product - product;
+        self.spread(self.sums[a][at] - self.sums[b][at], squares, second)
     }
 
     /// How much larger the sum over labels of a model would be with many more rows, as far as the jackknife can tell.
@@ -123,24 +128,28 @@ impl Jackknife {
     }
 }
 
-/// Sums of the shares of some rows; see [`Jackknife`].
+fn values(sums: &[Vec<ExactSum>]) -> Vec<Vec<Precise>> {
+    sums.iter().map(|sums| sums.iter().map(ExactSum::value).collect()).collect()
+}
+
+/// Sums of the shares of some rows; see [`Jackknife`]. They are exact, so that the order of rows does not matter.
 struct Shares {
-    sums: Vec<Vec<f64>>,
-    squares: Vec<Vec<f64>>,
-    products: Vec<Vec<f64>>,
+    sums: Vec<Vec<ExactSum>>,
+    squares: Vec<Vec<ExactSum>>,
+    products: Vec<Vec<ExactSum>>,
 }
 
 impl Shares {
     fn new(cells: Cells, models: usize, pairs: usize) -> Shares {
-        let zeros = |count: usize| vec![vec![0.0; cells.len()]; count];
+        let zeros = |count: usize| vec![vec![ExactSum::default(); cells.len()]; count];
         Shares { sums: zeros(models), squares: zeros(models), products: zeros(pairs) }
     }
 
-    fn add(&mut self, other: &Shares) {
+    fn merge(&mut self, other: &Shares) {
         let ours = [&mut self.sums, &mut self.squares, &mut self.products];
         for (ours, others) in ours.into_iter().zip([&other.sums, &other.squares, &other.products]) {
             let (ours, others) = (ours.iter_mut().flatten(), others.iter().flatten());
-            ours.zip(others).for_each(|(sum, other)| *sum += other);
+            ours.zip(others).for_each(|(sum, other)| sum.merge(other));
         }
     }
 
@@ -161,13 +170,13 @@ impl Shares {
                 share(parts, counts, sample, model, row, &mut values, shares);
                 let sums = all.sums[model].iter_mut().zip(&mut all.squares[model]);
                 for ((sum, square), share) in sums.zip(&*shares) {
-                    *sum += share;
-                    *square += share * share;
+                    sum.add(*share);
+                    square.add_product(*share, *share);
                 }
             }
             for ((a, b), products) in pairs.iter().zip(&mut all.products) {
                 let both = shares[*a].iter().zip(&shares[*b]);
-                products.iter_mut().zip(both).for_each(|(product, (a, b))| *product += a * b);
+                products.iter_mut().zip(both).for_each(|(product, (a, b))| product.add_product(*a, *b));
             }
         }
         all

@@ -1,18 +1,11 @@
 //! Means over labels with their intervals.
 //!
-//! `population`: the jackknife over rows, or a seeded bootstrap when replicates are asked for. `mask`: labels are masked pair by pair, and a mean over labels is a sum of functions
-//! of independent masks, so the inequality of Efron and Stein bounds its variance by
-//! `m^-2 sum_j (1 - p_j) [h (f(h, P) - f(h - 1, P - 1))^2 + (P - h) (f(h, P) - f(h, P - 1))^2]`, with h hits and P positives of label j:
-//! what each observed label adds. How the masks of two models' hits hang together is not in counts by label, so differences have no
-//! mask interval.
-//!
-//! # Assumes
-//! Mask intervals: labels go missing independently across rows.
+//! `population`: the jackknife over rows, or a seeded bootstrap when replicates are asked for. `mask`: see `label_masks.rs`.
 
 use super::bootstrap::variance;
 use super::interval::Measured;
 use super::{Finish, Key};
-use crate::metrics::{LabelCounts, LabelTerm, Shape};
+use crate::metrics::{LabelTerm, Shape};
 use crate::request::{ABSENT_LABELS, COVERAGE_OF};
 
 impl Finish<'_> {
@@ -46,11 +39,12 @@ impl Finish<'_> {
     /// The variance of the difference of two models.
     pub(super) fn label_difference_variance(&self, key: Key, pair: usize, a: usize, b: usize) -> Option<f64> {
         let (place, term) = (self.label_place(key)?, self.label_term(key)?);
-        if self.settings.is_mask() || !self.is_plain(term) {
+        if !self.is_plain(term) {
             return None;
         }
         let labels = self.divisor(key, term);
         let spread = match (&self.replicates, &self.jackknife) {
+            _ if self.settings.is_mask() => self.label_mask_difference_variance(key, (a, b), term),
             (Some(replicates), _) => {
                 let of = |model| replicates.of(model, key.group, place, key.ki, key.column());
                 variance(of(a).iter().zip(of(b)).map(|(a, b)| a - b).collect::<Vec<_>>().into_iter())
@@ -114,38 +108,5 @@ impl Finish<'_> {
         let only_predicted = predicted.filter(|label| positives.binary_search(label).is_err());
         let seen = positives.iter().copied().chain(only_predicted).filter(|label| self.in_group(key, *label)).count();
         self.settings.groups[key.group].1 as f64 - seen as f64
-    }
-
-    /// The mask variance of the sum over labels; see the module's page.
-    fn label_mask_variance(&self, key: Key, model: usize, term: &dyn LabelTerm) -> Option<f64> {
-        let known = if key.column() == 0 { self.settings.only_column()? } else { key.column() };
-        let (counts, positives) = (&self.tally.labels[model], &self.tally.positives);
-        let (k, beta) = (self.settings.ks()[key.ki], self.settings.metrics[key.metric].beta);
-        let mut total = 0.0;
-        for (place, label) in counts.ids.iter().enumerate() {
-            let Ok(at) = positives.ids.binary_search(label) else { continue };
-            if !self.in_group(key, *label) {
-                continue;
-            }
-            let inverse = self.tally.table.inverse_at(self.tally.table.place(*label));
-            let within = counts.entries(place).take_while(|(rank, _, _)| (*rank as usize) < k);
-            let (predicted, hits) =
-                within.fold((0.0, 0.0), |(p, h), (_, predicted, hit)| (p + f64::from(predicted), h + f64::from(hit)));
-            let of = |hits: f64, positives: f64| {
-                let mut out = [0.0];
-                if hits > 0.0 {
-                    term.add(LabelCounts { hits, predicted, positives }, &inverse[key.column()..=key.column()], beta, &mut out);
-                }
-                out[0]
-            };
-            if hits > 0.0 {
-                let present = positives.counts[at] as f64;
-                let whole = of(hits, present);
-                let with_hit = hits * (whole - of(hits - 1.0, present - 1.0)).powi(2);
-                let without = (present - hits) * (whole - of(hits, present - 1.0)).powi(2);
-                total += (1.0 - 1.0 / inverse[known]).max(0.0) * (with_hit + without);
-            }
-        }
-        Some(total)
     }
 }

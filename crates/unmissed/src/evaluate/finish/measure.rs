@@ -20,11 +20,11 @@ impl Finish<'_> {
         gains::clipping_bias(self.tally, self.n(), self.cell(key, term), model)
     }
 
-    /// Whether there is a mask variance: for what is observed only with one set of propensities, and not for products of labels that
+    /// Whether there is a mask variance: for what is observed only with propensities, and not for products of labels that
     /// were shown without replacement.
     fn has_masked(&self, key: Key, term: &Term) -> bool {
         let without_replacement = matches!(term.kind, Kind::Product) && self.settings.controlled.is_some();
-        key.column() != 0 || (self.settings.only_column().is_some() && !without_replacement)
+        key.column() != 0 || (!self.settings.propensity_columns().is_empty() && !without_replacement)
     }
 
     /// The value of one model with its variance.

@@ -13,6 +13,7 @@ mod gains;
 pub mod interval;
 mod jackknife;
 mod label_loss;
+mod label_masks;
 mod label_sums;
 mod labels;
 mod measure;

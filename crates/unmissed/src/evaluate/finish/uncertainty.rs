@@ -90,7 +90,8 @@ impl Finish<'_> {
             (Kind::Set { term, .. }, _, Some(rows)) => self.set_slopes(key, *term, model, rows),
             (Kind::Product | Kind::Set { .. }, _, None) => Vec::new(),
         };
-        slopes.sort_by_key(|entry| entry.0);
+        // Within a label by size, so that the order of rows does not matter.
+        slopes.sort_by(|x, y| x.0.cmp(&y.0).then(x.1.total_cmp(&y.1)));
         slopes.chunk_by(|x, y| x.0 == y.0).map(|same| (same[0].0, same.iter().map(|entry| entry.1).sum())).collect()
     }
 

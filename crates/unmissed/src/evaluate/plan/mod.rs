@@ -47,8 +47,7 @@ pub(in crate::evaluate) struct Plan<'a> {
     pub(in crate::evaluate) abandonment: Option<Vec<f64>>,
     pub(in crate::evaluate) needs_best: bool,
     pub(in crate::evaluate) mask: bool,
-    /// The column of the propensities when there is one set of them.
-    pub(in crate::evaluate) only_column: Option<usize>,
+    pub(in crate::evaluate) propensity_columns: Vec<usize>,
     /// Pairs of models that are compared.
     pub(in crate::evaluate) pairs: Vec<(usize, usize)>,
     /// Row-dependent propensities, by name and model.
@@ -78,7 +77,7 @@ impl<'a> Plan<'a> {
             label_counts: evaluation.label_counts.as_deref(),
             abandonment: controlled_abandonment(settings, &terms),
             needs_best: settings.has_best(),
-            only_column: settings.only_column(),
+            propensity_columns: settings.propensity_columns(),
             mask: settings.is_mask(),
             pairs: settings.pairs(),
             row_dependent: evaluation.plan_row_dependent()?,

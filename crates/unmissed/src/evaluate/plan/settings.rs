@@ -160,11 +160,10 @@ impl Settings {
         self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized))
     }
 
-    /// The column of the propensities, when there is one set of them: only then is it clear how what is observed varies with what is
-    /// missing.
-    pub(in crate::evaluate) fn only_column(&self) -> Option<usize> {
-        let given = self.columns_of(Estimator::Unbiased);
-        (given.len() == 1).then(|| given[0])
+    /// The columns of propensities. How what is observed varies with what is missing depends on them: with several, it goes by the
+    /// smallest propensity of each label.
+    pub(in crate::evaluate) fn propensity_columns(&self) -> Vec<usize> {
+        self.columns_of(Estimator::Unbiased)
     }
 
     /// Whether labels are looked up that are predicted but nowhere positive: for the bias of clipping, and for the groups of
@@ -215,11 +214,12 @@ impl Settings {
         Ok(uses_counts || self.has_label_metrics()?)
     }
 
-    /// Whether the finish needs single rows: for the jackknife of means over labels, and for what uncertain propensities do to estimates
+    /// Whether the finish needs single rows: for the variance of means over labels, and for what uncertain propensities do to estimates
     /// that are no sums over labels.
     pub(in crate::evaluate) fn has_sample(&self) -> Result<bool> {
-        let has_jackknife = self.has_label_metrics()? && !self.is_mask() && self.request.bootstrap == 0;
-        Ok(has_jackknife || self.columns.iter().any(|column| column.uncertain))
+        // Mask intervals need them for what two models have in common.
+        let is_needed = if self.is_mask() { self.models.len() > 1 } else { self.request.bootstrap == 0 };
+        Ok((is_needed && self.has_label_metrics()?) || self.columns.iter().any(|column| column.uncertain))
     }
 
     /// Where the common errors of a column start among those of all columns.
