@@ -78,16 +78,22 @@ fn hits(world: &World, model: usize, k: usize, label: u32) -> Vec<usize> {
 
 #[test]
 fn coverage_has_the_singleton_formula() {
-    let world = world(30, 8);
     let (n, m, k) = (30.0, LABELS as f64, 1);
+    let same_two = |world: &World| {
+        let both = |label: u32| [0, 1].map(|model| hits(world, model, k, label));
+        (0..LABELS as u32).map(both).filter(|[a, b]| a.len() == 2 && a == b).count() as f64
+    };
+    // One in which both models hit a label in the same two rows, and nothing else.
+    let world = (0..200).map(|seed| world(30, seed)).find(|world| same_two(world) > 0.0).unwrap();
     let result = evaluate(&world, None);
     let hits = [0, 1].map(|model| (0..LABELS as u32).map(|label| hits(&world, model, k, label)).collect::<Vec<_>>());
     let singles = |model: usize, row: usize| hits[model].iter().filter(|rows| **rows == [row]).count() as f64;
     let twos = |model: usize| hits[model].iter().filter(|rows| rows.len() == 2).count() as f64;
     let wanted = |shares: Vec<f64>, second: f64| {
         let jackknife = shares.iter().map(|s| s * s).sum::<f64>() - shares.iter().sum::<f64>().powi(2) / n;
-        assert!(second / 2.0 < 0.75 * jackknife, "the world shows the formula");
-        (jackknife * (n - 1.0) / n - second / 2.0) / (m * m)
+        // At most three quarters are taken off.
+        let jackknife = jackknife * (n - 1.0) / n;
+        (jackknife - second / 2.0).max(jackknife / 4.0) / (m * m)
     };
     let is_it = |metric: &str, at: usize, group: &str| metric == "coverage" && at == k && group == "all";
     for model in [0, 1] {
@@ -98,8 +104,7 @@ fn coverage_has_the_singleton_formula() {
         let (found, wanted) = (row.se.unwrap().powi(2), wanted(shares, twos(model)));
         assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
     }
-    let both = hits[0].iter().zip(&hits[1]).filter(|(a, b)| a.len() == 2 && a == b).count() as f64;
-    assert!(both > 0.0, "the world shows labels that both models hit in the same two rows");
+    let both = same_two(&world);
     let shares = (0..30).map(|row| singles(0, row) - singles(1, row)).collect();
     let difference = result.comparisons.iter().find(|c| is_it(&c.metric, c.k, &c.group) && c.propensity.is_none()).unwrap();
     let (found, wanted) = (difference.se.unwrap().powi(2), wanted(shares, twos(0) + twos(1) - 2.0 * both));

@@ -84,7 +84,7 @@ fn without_visible_scatter_shrunken_is_the_curve_and_says_so() {
     assert!(estimate.propensities.notes()[0].contains("no scatter"));
     assert!(estimate.propensities.values().iter().all(|p| (p - 0.5).abs() < 1e-4), "{:?}", estimate.propensities.values());
     assert_eq!(estimate.propensities.source(40), ValueSource::Curve);
-    assert!(estimate.propensities.interval(0).unwrap().low < 0.5 && estimate.propensities.inverse_variance(0).unwrap() > 0.0);
+    assert!(estimate.propensities.interval(0).unwrap().low < 0.5 && estimate.propensities.is_uncertain());
 }
 
 #[test]

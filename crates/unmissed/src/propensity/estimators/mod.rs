@@ -16,7 +16,6 @@
 //! All but `direct` give a value for every label: where the data say nothing, the fitted curve does, and the value is marked.
 //! Never estimate propensities and evaluate on the same controlled rows: split them.
 
-mod calibration;
 pub mod direct;
 mod estimate;
 mod evidence;

@@ -31,13 +31,13 @@
 //! assert_eq!(posterior(None, 0.5, 6, 1.0).0, 2.0);
 //! ```
 
-use super::calibration::{Seen, calibrated};
 use super::direct::of_evidence;
 use super::{
     CURVE, Direct, Estimate, EstimatorInput, EstimatorOption, LEVEL, PropensityEstimator, PropensityEstimatorSpec,
     PropensityEvidence, SEED,
 };
 use crate::error::{Error, Result};
+use crate::propensity::calibration::{Seen, calibrated};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::{Fit, FitLoss, FitOptions, common_errors, fit};
 use crate::propensity::quantiles::{gamma_quantile, normal_half_width};
