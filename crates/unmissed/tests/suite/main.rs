@@ -34,6 +34,7 @@ mod round_trips;
 mod row_propensities;
 mod row_propensities_coat;
 mod row_propensities_hpo;
+mod sensitivity;
 mod stats_real_data;
 mod survey_coat;
 mod training;

@@ -55,6 +55,17 @@ fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)>
     gains
 }
 
+/// Gains of hits by label, of a model or of the difference of two.
+pub(super) fn gains_of_hits(tally: &Tally, cell: Cell<'_>, a: usize, b: Option<usize>) -> Vec<(u32, f64)> {
+    let mut all = gains(tally, cell, a, Of::Hits);
+    if let Some(b) = b {
+        all.extend(gains(tally, cell, b, Of::Hits).into_iter().map(|(label, gain)| (label, -gain)));
+        all.sort_by_key(|entry| entry.0);
+    }
+    let sum = |same: &[(u32, f64)]| (same[0].0, same.iter().map(|entry| entry.1).sum());
+    all.chunk_by(|x, y| x.0 == y.0).map(sum).collect()
+}
+
 /// What uncertain propensities add to the variance of a value, or of the difference of two models.
 pub(super) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
     if !tally.settings.columns[cell.column].uncertain {

@@ -14,8 +14,10 @@ mod label_sums;
 mod labels;
 mod measure;
 mod omega;
+mod out_of_fold;
 mod robust;
 mod row_dependent;
+mod sensitivity;
 mod totals;
 
 use self::bootstrap::{Replicates, replicates};
@@ -86,10 +88,12 @@ impl Tally {
     /// The same with progress: the bootstrap takes long.
     pub fn finish_watched(&self, progress: &dyn Progress) -> Result<EvaluationResult> {
         let finish = Finish::new(self, progress)?;
-        let rows = finish.rows()?;
-        let comparisons = compare::comparisons(&finish)?;
+        let mut rows = finish.rows()?;
+        let mut comparisons = compare::comparisons(&finish)?;
+        let bounds = sensitivity::add(&finish, &mut rows, &mut comparisons);
         let findings = diagnose::findings(&finish, &rows, &comparisons)?;
-        let notes = diagnose::notes(&finish);
+        let mut notes = diagnose::notes(&finish);
+        notes.extend(bounds);
         let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
         Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions().clone(), findings, notes })
     }
@@ -208,6 +212,7 @@ impl<'a> Finish<'a> {
                     assumption,
                     bias,
                     expected_error: self.expected_error(key, model),
+                    sensitivity: None,
                 });
             }
         }

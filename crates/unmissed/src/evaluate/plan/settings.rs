@@ -206,7 +206,7 @@ impl Settings {
     /// Whether anything needs counts by label.
     pub(in crate::evaluate) fn by_label(&self) -> Result<bool> {
         let uses_counts = self.columns.iter().any(|column| column.uncertain || column.clip.is_some());
-        Ok(uses_counts || self.has_label_metrics()?)
+        Ok(uses_counts || self.request.sensitivity.is_some() || self.has_label_metrics()?)
     }
 
     /// Whether a metric is a mean over labels.
