@@ -30,6 +30,7 @@ mod propensity_data;
 mod propensity_estimators;
 mod propensity_fits;
 mod propensity_shrunken;
+mod recall_pooled;
 mod round_trips;
 mod row_propensities;
 mod row_propensities_coat;

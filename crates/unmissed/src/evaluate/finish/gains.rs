@@ -32,7 +32,7 @@ enum Of {
 
 /// Gains by label (ascending): `w_j sum_{r <= k} d_r count_jr / scale`.
 fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)> {
-    let Kind::Sum { discounts, scales, weighted, by_relevant: false } = &cell.term.kind else { return Vec::new() };
+    let Kind::Sum { discounts, scales, weighted, by_relevant: false, pooled: false } = &cell.term.kind else { return Vec::new() };
     let (labels, k) = (&tally.labels[model], tally.settings.ks()[cell.ki]);
     let mut gains = Vec::new();
     for (place, label) in labels.ids.iter().enumerate() {

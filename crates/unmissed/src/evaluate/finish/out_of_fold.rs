@@ -16,7 +16,7 @@ const POINTS: f64 = 0.01;
 pub(super) fn findings(finish: &Finish<'_>) -> Vec<Finding> {
     let settings = finish.settings;
     let Some(omega) = &settings.omega else { return Vec::new() };
-    let plain = |kind: &Kind| matches!(kind, Kind::Sum { weighted: false, by_relevant: false, .. });
+    let plain = |kind: &Kind| matches!(kind, Kind::Sum { weighted: false, by_relevant: false, pooled: false, .. });
     let Some((place, term)) = finish.terms.iter().enumerate().find(|(_, term)| plain(&term.kind)) else { return Vec::new() };
     let key = Key { metric: term.metric, ki: 0, estimator: Estimator::Observed, source: Source::Column(0), group: 0 };
     let of_model = |model: usize| {

@@ -15,7 +15,7 @@ pub(super) fn add(finish: &Finish<'_>, rows: &mut [Row], comparisons: &mut [Comp
     let columns = settings.columns_of(Estimator::Unbiased);
     let is_sum = |term: &&Term| {
         let wants = settings.metrics[term.metric].wants(Estimator::Unbiased);
-        wants && matches!(term.kind, Kind::Sum { by_relevant: false, .. })
+        wants && matches!(term.kind, Kind::Sum { by_relevant: false, pooled: false, .. })
     };
     for term in finish.terms.iter().filter(is_sum) {
         let name = settings.metrics[term.metric].name();
