@@ -14,10 +14,10 @@ const DEPTH: usize = 50;
 const LEAST_ROWS: u64 = 30;
 
 /// A model: from training data to scores of other rows.
-pub type Ranker = fn(&Dataset<'_>, &Dataset<'_>) -> Result<Csr<'static, f32>>;
+pub(crate) type Ranker = fn(&Dataset<'_>, &Dataset<'_>) -> Result<Csr<'static, f32>>;
 
 /// The models by name; the first three are those of the table of scores.
-pub const RANKERS: [(&str, Ranker); 5] = [
+pub(crate) const RANKERS: [(&str, Ranker); 5] = [
     ("one-vs-all", one_vs_all),
     ("neighbours", |train, test| neighbours(train, test, 20)),
     ("popularity", popularity),

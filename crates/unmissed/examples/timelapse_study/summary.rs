@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 /// An estimate and what it should be.
 #[derive(Clone, Copy)]
-pub struct Case {
-    pub estimate: f64,
-    pub truth: f64,
-    pub interval: Option<(f64, f64)>,
+pub(crate) struct Case {
+    pub(crate) estimate: f64,
+    pub(crate) truth: f64,
+    pub(crate) interval: Option<(f64, f64)>,
     /// The error that any such estimate has to expect.
-    pub expected: Option<f64>,
+    pub(crate) expected: Option<f64>,
 }
 
 /// Sums over cases.
@@ -38,29 +38,29 @@ impl Sums {
 
 /// Everything that the study finds.
 #[derive(Default)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// By model or metric, then by estimate.
     scores: BTreeMap<(String, &'static str), Sums>,
     differences: BTreeMap<&'static str, Sums>,
 }
 
 impl Summary {
-    pub fn score(&mut self, model: &str, metric: &str, kind: &'static str, case: Case) {
+    pub(crate) fn score(&mut self, model: &str, metric: &str, kind: &'static str, case: Case) {
         for key in [model, metric, "all cases"] {
             self.scores.entry((key.to_owned(), kind)).or_default().add(case);
         }
     }
 
-    pub fn difference(&mut self, kind: &'static str, case: Case) {
+    pub(crate) fn difference(&mut self, kind: &'static str, case: Case) {
         self.differences.entry(kind).or_default().add(case);
     }
 
     /// The standard error of a difference over that of an unpaired one.
-    pub fn pairing(&mut self, kind: &'static str, ratio: f64) {
+    pub(crate) fn pairing(&mut self, kind: &'static str, ratio: f64) {
         self.differences.entry(kind).or_default().pairing += ratio;
     }
 
-    pub fn print(&self) {
+    pub(crate) fn print(&self) {
         println!("\nscores, in points:");
         println!(
             "{:<14} {:<14} {:>6} {:>7} {:>9} {:>11} {:>8}",

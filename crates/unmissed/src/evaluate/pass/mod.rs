@@ -14,6 +14,7 @@ mod row_dependent;
 mod row_terms;
 mod sets;
 mod slack;
+mod waiting;
 
 use self::chunk::{CHUNK, ChunkResult, run_chunk};
 use crate::error::Result;
