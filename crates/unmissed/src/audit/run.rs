@@ -17,7 +17,7 @@ use crate::evaluate::{Evaluation, EvaluationResult, HitsByCount};
 use crate::metrics::Estimator;
 use crate::propensity::Sample;
 use crate::propensity::rows::RowModel;
-use crate::request::{AuditRequest, EvaluateRequest};
+use crate::request::{AuditRequest, EvaluateRequest, Sensitivity};
 
 /// Points of a rank-frequency plot.
 const POINTS: usize = 300;
@@ -47,7 +47,7 @@ impl Audit<'_> {
             name: request.name.clone(),
             ks: request.k.as_slice().to_vec(),
             level,
-            findings: findings(&evaluation, &propensities),
+            findings: findings(&evaluation, &propensities, k),
             data: self.parts(request.seed),
             sample: stats.map(|stats| Sample::of(stats).into()),
             rows_needed: rows_needed(&checked, &candidates, &evaluation, &propensities),
@@ -99,11 +99,14 @@ impl Audit<'_> {
         by_row: &[RowModel],
         stats: Option<&LabelStats>,
     ) -> Result<(EvaluationResult, Option<HitsByCount>)> {
-        let mut evaluation = self.evaluation(checked, self.test.labels(), stats)?;
+        let mut evaluation = self.evaluation(checked, self.test.labels(), stats)?.sensitivity(Sensitivity::default());
         for candidate in &candidates.all {
             evaluation = evaluation.propensity(candidate.propensities.clone());
         }
         evaluation = by_row.iter().fold(evaluation, |evaluation, model| evaluation.row_propensity(ROWS, model.clone()));
+        if let Some(matched) = self.matched_rows()? {
+            evaluation = evaluation.matched(matched)?;
+        }
         if let Some(rate) = &checked.test_rate {
             evaluation = evaluation.rate(rate.clone())?;
         }

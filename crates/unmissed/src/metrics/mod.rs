@@ -25,6 +25,7 @@ mod ndcg_min;
 mod precision;
 mod recall;
 mod recall_known;
+mod recall_pooled;
 mod weighted_precision;
 pub mod weights;
 
@@ -43,6 +44,7 @@ pub static METRICS: &[&dyn Metric] = &[
     &ndcg_min::NdcgMin,
     &recall::Recall,
     &recall_known::RecallKnown,
+    &recall_pooled::RecallPooled,
     &weighted_precision::WeightedPrecision,
     &macro_f::MacroF,
     &abandonment::Abandonment,
@@ -94,6 +96,10 @@ pub trait SumTerm: Sync {
     fn scale(&self, k: usize) -> f64;
     /// Whether labels have weights.
     fn weighted(&self) -> bool {
+        false
+    }
+    /// Whether the sum over all rows is divided by that of all relevant labels instead of the number of rows.
+    fn pooled(&self) -> bool {
         false
     }
     /// Whether the sum is divided by the row's number of relevant labels too, which has to be given.

@@ -44,7 +44,7 @@ impl Evaluation<'_> {
     /// Checks everything and settles what is computed.
     pub(in crate::evaluate) fn settle(&self, positives: &Positives) -> Result<(Settings, Table, Vec<Option<OmegaFit>>)> {
         self.check()?;
-        let mut notes = Vec::new();
+        let mut notes = self.notes.clone();
         let mut metrics = self.chosen_metrics(&mut notes)?;
         let mut findings = self.early_findings(positives)?;
         findings.extend(meaningless::leave_out(self, &mut metrics)?);
@@ -52,7 +52,7 @@ impl Evaluation<'_> {
         let wants = |estimator| metrics.iter().any(|chosen| chosen.wants(estimator));
         let robust = if wants(Estimator::DoublyRobust) { self.known_pairs() } else { Vec::new() };
         let (columns, table, extremes) = columns::table(self, positives)?;
-        notes.extend(self.notes(&robust));
+        notes.extend(self.reading_notes(&robust));
         let longest = |offsets: &[u64]| offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
         let stored = self.models.iter().map(|(_, scores)| longest(scores.offsets())).max().unwrap_or(1);
         let mut settings = Settings {
@@ -84,6 +84,7 @@ impl Evaluation<'_> {
         let abandonment = super::controlled_abandonment(&settings, &settings.terms()?);
         settings.bounds = bounds(&settings, &extremes, abandonment.as_deref())?;
         let fits = self.fit_omega(&settings.metrics)?;
+        settings.findings.extend(self.matched_findings(&settings.metrics)?);
         settings.omega = self.omega_residuals(&fits, &settings)?;
         settings.notes.extend(self.omega_notes(&fits));
         Ok((settings, table, fits))
@@ -149,7 +150,7 @@ impl Evaluation<'_> {
     }
 
     /// How to read the numbers.
-    fn notes(&self, robust: &[KnownPairs]) -> Vec<String> {
+    fn reading_notes(&self, robust: &[KnownPairs]) -> Vec<String> {
         let mut notes = Vec::new();
         notes.extend(self.groups.as_ref().map(|given| format!("groups: {}", given.about())));
         let changed = self.request.conventions.changed();
