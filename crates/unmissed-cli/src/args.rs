@@ -17,7 +17,7 @@ pub(crate) struct Global {
     /// How results are printed
     #[arg(long, global = true, default_value = "table", value_parser = choices(RENDERERS))]
     pub(crate) format: String,
-    /// How many threads work; results do not depend on it [default: one a core]
+    /// How many threads work; results do not depend on it [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// No progress and no notes, only results and errors
