@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         app.note(&format!("{}: the hierarchy has no edges, so nothing is implied", args.hierarchy.display()));
     }
     let (imputed, added) = impute(&labels, &dag)?;
-    let mut table = Table::new("impute", ["labels", "positives", "a row"]);
+    let mut table = Table::new("impute", ["labels", "positives", "per row"]);
     for (name, labels) in [("observed", &labels), ("with ancestors", &imputed)] {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
     }

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let propensities = model.propensities(&LabelStats::of(data.labels()))?;
     let (features, labels) = data.into_parts();
     let kept = mask(&labels, propensities.values(), args.seed.seed)?;
-    let mut table = Table::new("mask", ["labels", "positives", "a row"]);
+    let mut table = Table::new("mask", ["labels", "positives", "per row"]);
     for (name, labels) in [("before", &labels), ("after", &kept)] {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
     }

@@ -13,19 +13,19 @@ use crate::metrics::{Assumption, Estimator};
 use crate::propensity::checks;
 use crate::request::{EMPTY_ROWS, EvaluateRequest, Shard};
 
-/// More cells than this are not looked at: nobody reads so many numbers.
+/// A request for more cells than this is rejected: no report has so many numbers.
 const MOST_CELLS: usize = 1 << 27;
 /// Replicates, whatever they are of.
 const MOST_REPLICATES: usize = 1_000_000;
 
 impl Settings {
-    /// That results do not take more memory than anybody has: also of tallies that come from files.
+    /// Rejects results that would not fit into memory, also of tallies that come from files.
     pub(in crate::evaluate) fn check_size(&self) -> Result<()> {
         let sizes =
             [self.groups.len(), self.models.len().max(self.pair_count()), self.metrics.len(), self.ks().len(), self.columns.len()];
         let cells = sizes.iter().try_fold(1usize, |cells, size| cells.checked_mul(*size)).filter(|cells| *cells <= MOST_CELLS);
         let Some(cells) = cells else {
-            return Err(Error::value("this evaluation has more cells than anybody could read")
+            return Err(Error::value("this evaluation has too many cells")
                 .expected(format!("at most {MOST_CELLS} numbers"))
                 .hint("ask for fewer groups, models, metrics or values of k"));
         };
