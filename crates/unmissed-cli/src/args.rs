@@ -57,6 +57,10 @@ impl Reading {
     pub(crate) fn dataset(&self, path: &Path, app: &App) -> Outcome<Dataset<'static>> {
         let content = self.content(path, app)?;
         self.check_positive(&content, path)?;
+        if matches!((&content, self.positive), (Content::Scores(_), None)) {
+            let path = path.display();
+            app.note(&format!("{path} has scores: every entry that is not zero is taken as a label (--positive sets a threshold)"));
+        }
         Ok(content.into_dataset(self.positive)?)
     }
 
@@ -104,6 +108,17 @@ pub(crate) fn write(content: &Content, path: &Path, format: Option<&str>, app: &
     }
     for dropped in &written.dropped {
         app.note(&format!("{} cannot hold, so it was dropped: {dropped}", written.format));
+    }
+    Ok(())
+}
+
+/// Rejects an output that is one of the inputs, before anything is read: the input would be lost.
+pub(crate) fn check_output(output: &Path, inputs: &[&Path]) -> unmissed::Result<()> {
+    let Ok(output_itself) = output.canonicalize() else { return Ok(()) };
+    if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == output_itself)) {
+        return Err(unmissed::Error::value("the output is also an input, which would be lost")
+            .hint("write into another file")
+            .in_file(output));
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    args::check_output(&args.output, &[&args.data, &args.hierarchy])?;
     let (features, labels) = args.reading.dataset(&args.data, app)?.into_parts();
     let dag = Dag::read(&args.hierarchy, labels.cols())?;
     if dag.edges() == 0 {

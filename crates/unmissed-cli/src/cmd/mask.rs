@@ -37,14 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
-    if let (Ok(from), Ok(to)) = (args.data.canonicalize(), args.output.canonicalize())
-        && from == to
-    {
-        return Err(unmissed::Error::value("the output is the input: the complete labels would be lost")
-            .hint("write into another file")
-            .in_file(&args.output)
-            .into());
-    }
+    args::check_output(&args.output, &[&args.data])?;
     let model = models::parse(&args.propensity)?;
     let data = args.reading.dataset(&args.data, app)?;
     app.progress().begin("masking", 0);

@@ -115,16 +115,7 @@ impl Evaluation<'_> {
             return Err(Error::value("rows without a positive stay in the mean of a controlled set")
                 .hint("most rows were not shown what is relevant to them; leaving those out inflates every estimate"));
         }
-        if let Rate::Shown { shown, of } = rate {
-            let positives = |row: usize| self.truth.row_ids(row).len();
-            if let Some(row) = (0..self.truth.rows()).find(|row| positives(*row) > *shown as usize) {
-                return Err(Error::value(format!("row {row} of the controlled set contradicts the rate {shown}/{of}"))
-                    .expected(format!("at most {shown} positives: no more labels were shown to it"))
-                    .found(positives(row).to_string())
-                    .hint("if labels were shown independently, give the rate as a number"));
-            }
-        }
-        Ok(())
+        rate.check_rows(self.truth)
     }
 
     fn group_sizes(&self) -> Vec<(String, u64)> {
@@ -181,7 +172,8 @@ impl Evaluation<'_> {
             let implied = checks::implied_priors(p, stats)?;
             if let Some((label, prior)) = implied.impossible.first() {
                 let count = implied.impossible.len();
-                let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior:.2}", p.origin());
+                let prior = if *prior < 1e6 { format!("{prior:.2}") } else { format!("{prior:.1e}") };
+                let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior}", p.origin());
                 findings.push(Finding::new(&U004, text));
             }
         }
