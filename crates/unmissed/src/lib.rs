@@ -48,6 +48,7 @@ pub mod experiments;
 pub mod losses;
 pub mod metrics;
 pub mod predict;
+mod prefetch;
 pub mod prelude;
 pub mod progress;
 pub mod propensity;

@@ -7,7 +7,7 @@ use crate::data::{Csr, LabelStats, Labels, Rate};
 use crate::error::{Error, Result, digits};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
-use crate::propensity::rows::{GivenCovariate, RowModel};
+use crate::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
 use crate::propensity::{Propensities, Propensity};
 use crate::request::{Conventions, EvaluateRequest, GroupsSpec, IntervalKind, KList, Level, Shard, WeightsSpec};
 use std::ops::Range;
@@ -26,6 +26,7 @@ pub struct Evaluation<'a> {
     pub(super) weights: Option<(String, Vec<f64>)>,
     pub(super) shown: Option<&'a Labels<'a>>,
     pub(super) later: Option<LaterRows<'a>>,
+    pub(super) matched: Option<MatchedRows<'a>>,
     pub(super) label_counts: Option<Vec<u32>>,
     pub(super) progress: &'a dyn Progress,
 }
@@ -70,6 +71,7 @@ impl<'a> Evaluation<'a> {
             weights: None,
             shown: None,
             later: None,
+            matched: None,
             label_counts: None,
             progress: &Silent,
         })
@@ -232,6 +234,13 @@ impl<'a> Evaluation<'a> {
                 .hint("rows that could never have later labels cannot be spoken for"));
         }
         self.later = Some(LaterRows { labels, has_later, rho });
+        Ok(self)
+    }
+
+    /// Training rows with a later snapshot and out-of-fold predictions under the models' names: for the omega estimate.
+    pub fn matched(mut self, matched: MatchedRows<'a>) -> Result<Self> {
+        same("the matched rows", "labels", self.truth.cols(), matched.early().cols())?;
+        self.matched = Some(matched);
         Ok(self)
     }
 

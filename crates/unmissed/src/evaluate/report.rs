@@ -37,6 +37,9 @@ pub struct Row {
     /// For clipped estimates: how far too low the value can be in expectation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<f64>,
+    /// For estimates from matched rows: how far the best of them is expected to be from the later labels of these rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_error: Option<f64>,
 }
 
 /// The difference of two models in one cell.

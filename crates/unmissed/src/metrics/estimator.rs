@@ -17,6 +17,8 @@ pub enum Estimator {
     Clipped,
     /// Self-normalised over pairs that are known to have been shown.
     Hajek,
+    /// What is observed, and what a regression on rows with two snapshots expects to be missed: no propensities.
+    Omega,
     /// What is observed times later over observed hits on rows that have both: no model of propensities.
     Ratio,
     /// Guesses for every pair, corrected by the pairs whose status is known.
@@ -25,12 +27,13 @@ pub enum Estimator {
 
 impl Estimator {
     /// All of them, in the order of reports.
-    pub const ALL: [Estimator; 7] = [
+    pub const ALL: [Estimator; 8] = [
         Estimator::Observed,
         Estimator::Unbiased,
         Estimator::Normalized,
         Estimator::Clipped,
         Estimator::Hajek,
+        Estimator::Omega,
         Estimator::Ratio,
         Estimator::DoublyRobust,
     ];
@@ -43,6 +46,7 @@ impl Estimator {
             Estimator::Normalized => "normalized",
             Estimator::Clipped => "clipped",
             Estimator::Hajek => "hajek",
+            Estimator::Omega => "omega",
             Estimator::Ratio => "ratio",
             Estimator::DoublyRobust => "doubly-robust",
         }
@@ -56,6 +60,9 @@ impl Estimator {
             Estimator::Normalized => "unbiased, divided by the best that any ranking could have on the same observed labels",
             Estimator::Clipped => "unbiased with inverse propensities cut at --clip, with a bound of its bias",
             Estimator::Hajek => "self-normalised over the pairs of a controlled set that were shown (--shown)",
+            Estimator::Omega => {
+                "observed plus what a regression on training rows with a later snapshot expects to be missed (--later)"
+            }
             Estimator::Ratio => "observed times later over observed hits, from the fit of row-dependent propensities (rows:FILE)",
             Estimator::DoublyRobust => "guesses by rank, corrected by pairs of known status (--shown with --rate, or --later)",
         }
@@ -123,6 +130,8 @@ pub enum Assumption {
     RowDependent,
     /// Row-dependent propensities, and labels of a row that go missing independently given the covariates.
     RowDependentIndependent,
+    /// What is missed is the same on other rows, given what is observed of them.
+    SameMissed,
     /// The same ratio of later to observed hits on other rows.
     SameRatio,
     /// Pairs shown at a known rate, and guesses from other rows.
@@ -157,6 +166,10 @@ impl Assumption {
             Assumption::RowDependentIndependent => {
                 "propensities of the given covariates, and labels of a row go missing independently given them; intervals include \
                  its refits"
+            }
+            Assumption::SameMissed => {
+                "rows with both snapshots are like these rows, and later labels are the truth; no propensities, and guesses of what is \
+                 missed may be bad"
             }
             Assumption::SameRatio => {
                 "later over observed hits are the same on these rows as on those with both snapshots; no model of propensities"
@@ -194,24 +207,25 @@ impl Offer {
 }
 
 /// What every sum over labels has, then what sums without weights have, then what precision has.
-static SUMS: [Offer; 7] = [
+static SUMS: [Offer; 8] = [
     Offer::of(Estimator::Observed, Assumption::Complete),
     Offer::of(Estimator::Unbiased, Assumption::LabelWise),
     Offer::of(Estimator::Normalized, Assumption::LabelWiseRelative),
     Offer::of(Estimator::Clipped, Assumption::Biased),
     Offer::of(Estimator::Hajek, Assumption::KnownPairs),
+    Offer::of(Estimator::Omega, Assumption::SameMissed),
     Offer::of(Estimator::Ratio, Assumption::SameRatio),
     Offer::of(Estimator::DoublyRobust, Assumption::ShownPairs),
 ];
 
 /// What every sum over labels has.
 pub(super) fn of_sums() -> &'static [Offer] {
-    &SUMS[..5]
+    &SUMS[..6]
 }
 
 /// What a sum over labels has where every label counts alike.
 pub(super) fn of_unweighted_sums() -> &'static [Offer] {
-    &SUMS[..6]
+    &SUMS[..7]
 }
 
 /// What precision has.

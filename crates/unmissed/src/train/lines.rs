@@ -4,7 +4,7 @@
 //! the weights of a block are sums of lines; nothing here branches on a label.
 
 use super::batches::Batch;
-use super::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 /// How many features ahead of the present one memory is asked for.
 pub(super) const AHEAD: usize = 8;

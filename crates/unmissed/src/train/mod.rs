@@ -23,7 +23,6 @@ mod lines;
 mod moments;
 mod newton;
 mod plan;
-mod prefetch;
 mod problem;
 mod run;
 mod trainer;

@@ -6,9 +6,9 @@
 
 use super::batches::Batch;
 use super::lines::{AHEAD, Line, Lines, Weights, add, add_products};
-use super::prefetch::prefetch;
 use super::problem::{Part, Problem};
 use crate::predict::Block;
+use crate::prefetch::prefetch;
 use crate::request::Adam;
 use crate::rng::{Purpose, row_key, uniform_at};
 

@@ -6,7 +6,7 @@ use unmissed::data::{Labels, Rate};
 use unmissed::evaluate::{Evaluation, EvaluationResult, Groups, IntervalKind, Row, Tally};
 use unmissed::metrics::{Estimator, METRICS, Shape};
 use unmissed::propensity::Propensities;
-use unmissed::propensity::rows::{RowEvidence, RowFit};
+use unmissed::propensity::rows::{MatchedRows, RowEvidence, RowFit};
 
 /// Rows that are summed together.
 const CHUNK: usize = 4096;
@@ -88,6 +88,9 @@ fn metrics_have_the_estimators_that_they_declare() {
         for estimator in Estimator::ALL {
             let evaluation = match estimator {
                 Estimator::Ratio => plain().row_propensity("rows", fit.clone()),
+                Estimator::Omega => {
+                    plain().matched(MatchedRows::new(&observed, &truth).unwrap().predictions("m", &scores).unwrap()).unwrap()
+                }
                 Estimator::Hajek | Estimator::DoublyRobust => plain().rate(Rate::Common(0.5)).unwrap().shown(&pairs).unwrap(),
                 _ => plain().propensity(Propensities::new("p", propensities(8)).unwrap()),
             };

@@ -21,6 +21,7 @@ mod formats;
 mod hostile_archives;
 mod layers;
 mod losses;
+mod matched_rows;
 mod model_files;
 mod mutated_files;
 mod prediction;

@@ -1,7 +1,7 @@
 //! From a tally to results: every value with its standard error and interval, comparisons, findings and notes.
 //!
 //! `totals.rs` looks totals up; `measure.rs` makes values and variances of them under propensities per label, `row_dependent.rs` under
-//! row-dependent ones, `robust.rs` from pairs of known status; `labels.rs` has means over labels, with `bootstrap.rs`. [`compare`] compares
+//! row-dependent ones, `robust.rs` from pairs of known status, `omega.rs` from matched rows; `labels.rs` has means over labels, with `bootstrap.rs`. [`compare`] compares
 //! models, `diagnose.rs` says what to know before believing the numbers.
 
 mod bootstrap;
@@ -13,6 +13,7 @@ pub mod interval;
 mod label_sums;
 mod labels;
 mod measure;
+mod omega;
 mod robust;
 mod row_dependent;
 mod totals;
@@ -39,6 +40,8 @@ enum Source {
     RowDependent(usize),
     /// Pairs of known status, by place.
     KnownPairs(usize),
+    /// Matched rows.
+    Matched,
 }
 
 /// What is measured: one number per model.
@@ -56,7 +59,7 @@ impl Key {
     fn column(self) -> usize {
         match self.source {
             Source::Column(column) => column,
-            Source::RowDependent(_) | Source::KnownPairs(_) => 0,
+            Source::RowDependent(_) | Source::KnownPairs(_) | Source::Matched => 0,
         }
     }
 }
@@ -133,7 +136,9 @@ impl<'a> Finish<'a> {
             _ => false,
         });
         let known = (0..self.settings.robust.len()).filter(|_| estimator == Estimator::DoublyRobust);
-        columns.chain(by_row.map(|(place, _)| Source::RowDependent(place))).chain(known.map(Source::KnownPairs)).collect()
+        let matched = self.settings.omega.as_ref().filter(|_| estimator == Estimator::Omega).map(|_| Source::Matched);
+        let by_row = by_row.map(|(place, _)| Source::RowDependent(place));
+        columns.chain(by_row).chain(known.map(Source::KnownPairs)).chain(matched).collect()
     }
 
     /// Everything that is measured, in the order of reports.
@@ -153,9 +158,13 @@ impl<'a> Finish<'a> {
         keys
     }
 
-    /// Whether there is such a number for a model: fits of row-dependent propensities may be about other predictions.
+    /// Whether there is such a number for a model: fits to matched rows may be about other predictions.
     fn applies(&self, key: Key, model: usize) -> bool {
-        let Source::RowDependent(of) = key.source else { return true };
+        let of = match key.source {
+            Source::RowDependent(of) => of,
+            Source::Matched => return self.settings.omega.as_ref().is_some_and(|omega| omega.models[model]),
+            Source::Column(_) | Source::KnownPairs(_) => return true,
+        };
         let fit = self.settings.row_dependent[of].fits[model].as_ref();
         fit.is_some_and(|fit| key.estimator != Estimator::Ratio || !fit.ratios[key.metric][key.ki].is_empty())
     }
@@ -169,6 +178,7 @@ impl<'a> Finish<'a> {
                 KnownPairs::Shown => self.settings.columns.get(1).and_then(|column| column.origin.clone()),
                 KnownPairs::Later => None,
             },
+            Source::Matched => None,
         }
     }
 
@@ -197,6 +207,7 @@ impl<'a> Finish<'a> {
                     n: self.n_of(key) as u64,
                     assumption,
                     bias,
+                    expected_error: self.expected_error(key, model),
                 });
             }
         }
@@ -229,6 +240,7 @@ impl<'a> Finish<'a> {
             }
             (Source::RowDependent(of), Some((_, term))) => self.measure_by_row(key, term, of, model),
             (Source::KnownPairs(of), Some((_, term))) => self.measure_robust(key, term, of, model),
+            (Source::Matched, Some((_, term))) => self.measure_omega(key, term, model),
         }
     }
 
@@ -244,6 +256,7 @@ impl<'a> Finish<'a> {
             }
             (Source::RowDependent(of), Some((_, term))) => self.by_row_difference_variance(key, term, of, pair, (a, b)),
             (Source::KnownPairs(of), Some((_, term))) => self.robust_difference_variance(key, term, of, pair, (a, b)),
+            (Source::Matched, Some((_, term))) => self.omega_difference_variance(key, term, pair, (a, b)),
         };
         Measured::new(x - y, variance)
     }

@@ -3,17 +3,23 @@
 //! What a row adds depends on the row alone, and sums do not depend on the order of rows, so chunks may be any rows. They
 //! have at most [`CHUNK`], as many as fit into the words of fixed point.
 
+use super::omega::OmegaScratch;
 use super::row_dependent::FitScratch;
 use super::row_terms::sum_groups;
+use super::waiting::Waiting;
 use crate::evaluate::plan::Plan;
 use crate::evaluate::tally::fixed::{BLOCK, MOST_TERMS};
 use crate::evaluate::tally::sums::ChunkSums;
 use crate::metrics::UNRANKED;
+use crate::prefetch::prefetch;
 use crate::top_k::{NONE, top_k};
 use std::ops::Range;
 
 /// Rows in a chunk.
 pub(in crate::evaluate) const CHUNK: usize = MOST_TERMS;
+
+/// Label ids in a line of the processor's cache.
+const IDS_PER_LINE: usize = 64 / size_of::<u32>();
 
 /// Rows whose labels are looked up together.
 const BATCH: usize = 32;
@@ -65,11 +71,13 @@ pub(in crate::evaluate) struct Scratch {
     pub(in crate::evaluate) group_hits: Vec<Vec<Hit>>,
     /// Where the columns of the group's labels start, in the order of the table.
     pub(in crate::evaluate) order: Vec<u64>,
+    /// The largest inverse propensities of the group, times weights or not.
     pub(in crate::evaluate) best: Vec<[f64; BLOCK]>,
-    /// Row terms by (model, term, k, column).
-    pub(in crate::evaluate) terms: Vec<f64>,
+    /// Row terms of the row at hand, and of rows before it.
+    pub(in crate::evaluate) waiting: Waiting,
     pub(in crate::evaluate) sets: super::sets::SetScratch,
     pub(in crate::evaluate) fits: FitScratch,
+    pub(in crate::evaluate) omega: OmegaScratch,
 }
 
 impl Scratch {
@@ -95,10 +103,10 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> Chu
         hits: vec![Vec::new(); models],
         group_hits: vec![Vec::new(); models],
         lens: vec![0; models],
-        terms: vec![0.0; models * plan.terms.len() * plan.settings.ks().len() * plan.layout.width],
+        waiting: Waiting::new(plan),
         ..Scratch::default()
     };
-    let has_more = plan.shown.is_some() || !plan.row_dependent.is_empty() || !plan.robust.is_empty();
+    let has_more = plan.has_more();
     for row in rows.clone() {
         let local = row - rows.start;
         if local.is_multiple_of(BATCH) {
@@ -110,12 +118,14 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> Chu
             if has_more {
                 let top = |model: usize| &tops[model][local * kmax..local * kmax + s.lens[model]];
                 let tops: Vec<&[u32]> = (0..models).map(top).collect();
-                super::hajek::sum_row(plan, row, &tops, group, &s.terms, &mut sums.exact);
+                super::hajek::sum_row(plan, row, &tops, group, s.waiting.terms(), &mut sums.exact);
                 super::row_dependent::sum_row(plan, row, group, s, &mut sums.exact);
                 super::robust::sum_row(plan, row, &tops, group, &mut sums.exact);
+                super::omega::sum_row(plan, row, group, &mut s.omega, &mut sums.exact);
             }
         });
     }
+    scratch.waiting.add_all(plan, &mut result.sums);
     result
 }
 
@@ -162,6 +172,10 @@ fn select_and_match(plan: &Plan<'_>, row: usize, local: usize, s: &mut Scratch, 
     result.sums.rows.unlabelled += u64::from(truth.is_empty());
     for (model, scores) in plan.models.iter().enumerate() {
         let (ids, values) = scores.row(row);
+        if row + 1 < scores.rows() {
+            // Scores are read in order, which the processor foresees; which of the labels are needed depends on them.
+            scores.row_ids(row + 1).iter().step_by(IDS_PER_LINE).for_each(prefetch);
+        }
         let top = &mut result.tops[model][local * kmax..(local + 1) * kmax];
         let len = top_k(ids, values, &mut s.keys, top);
         s.lens[model] = len;

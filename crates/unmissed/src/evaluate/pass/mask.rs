@@ -100,8 +100,8 @@ fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), mod
                 Some(table) => table.get(union.count()).copied().unwrap_or(0.0),
                 None => union.map(|hit| 1.0 - q_of(hit)[column]).product(),
             };
-            let x = 1.0 - s.terms[plan.term_at(models.0, term, ki) + column];
-            let y = 1.0 - s.terms[plan.term_at(models.1, term, ki) + column];
+            let x = 1.0 - s.waiting.terms()[plan.term_at(models.0, term, ki) + column];
+            let y = 1.0 - s.waiting.terms()[plan.term_at(models.1, term, ki) + column];
             x * y - both
         }
         Kind::Set { .. } if column == 0 => {

@@ -2,16 +2,18 @@
 //!
 //! [`tally`] sends chunks of rows through [`chunk`], which selects the top k of each row once and adds its terms:
 //! `row_terms.rs` sums and products over labels, `sets.rs` other functions of the label set, `hajek.rs` what was shown, `mask.rs`
-//! estimated mask variances, `row_dependent.rs` sums under row-dependent propensities, `robust.rs` doubly robust terms. What the
+//! estimated mask variances, `row_dependent.rs` sums under row-dependent propensities, `robust.rs` doubly robust terms, `omega.rs` expected ones. What the
 //! chunks selected is then counted by label.
 
 mod chunk;
 mod hajek;
 mod mask;
+mod omega;
 mod robust;
 mod row_dependent;
 mod row_terms;
 mod sets;
+mod waiting;
 
 use self::chunk::{CHUNK, ChunkResult, run_chunk};
 use crate::error::Result;
@@ -36,8 +38,8 @@ struct Lists {
 pub(in crate::evaluate) fn tally(evaluation: &Evaluation<'_>, rows: Range<usize>) -> Result<Tally> {
     let truth = evaluation.truth;
     let all = Positives::count(truth.cols(), truth.ids());
-    let (settings, table) = evaluation.settle(&all)?;
-    let plan = Plan::new(evaluation, &settings, &table)?;
+    let (settings, table, omega) = evaluation.settle(&all)?;
+    let plan = Plan::new(evaluation, &omega, &settings, &table)?;
     let has_entries = settings.request.bootstrap > 0 && settings.has_label_metrics()? && !settings.is_mask();
     let keeps_lists = settings.by_label()? || has_entries;
     evaluation.progress.begin("evaluate", rows.len() as u64);

@@ -1,15 +1,14 @@
 //! Row terms: what one row adds to the sums of every cell.
 //!
 //! Columns go in blocks of [`BLOCK`], so that one instruction serves several propensity models. Rows and groups without a hit add
-//! nothing but their best row term. Terms with a bound go into words of fixed point, the others into exact sums.
+//! nothing but their best row term. Terms with a bound wait until several rows have some (`waiting.rs`); the others go into exact sums.
 
 use super::chunk::Scratch;
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
 use crate::evaluate::tally::exact::ExactSum;
 use crate::evaluate::tally::exact_layout::slot;
-use crate::evaluate::tally::fixed::{BLOCK, Cut};
-use crate::evaluate::tally::layout::{D, DD, X, XD, XX};
+use crate::evaluate::tally::fixed::BLOCK;
 use crate::evaluate::tally::sums::ChunkSums;
 use crate::top_k::{FEW, sort_few};
 
@@ -48,24 +47,16 @@ pub(in crate::evaluate) fn sum_groups(
 /// Adds the row terms of one group.
 #[inline(always)]
 fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut ChunkSums) {
-    let several = plan.models.len() > 1;
-    if several || plan.shown.is_some() {
-        s.terms.fill(0.0);
+    s.waiting.open(group);
+    let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
+    if s.group_hits.iter().any(Vec::is_empty) {
+        s.waiting.terms_mut().fill(0.0);
     }
     if s.members.is_empty() {
         return;
     }
-    let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
     if plan.needs_best && plan.table.ordered {
         order(plan, s);
-    }
-    for model in 0..plan.models.len() {
-        if !s.group_hits[model].is_empty() {
-            sums.count_model(group, model);
-        }
-    }
-    if plan.needs_best {
-        sums.count_best(group);
     }
     for block in 0..plan.layout.width / BLOCK {
         for model in 0..plan.models.len() {
@@ -78,12 +69,14 @@ fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut ChunkSum
         }
     }
     super::sets::sum_sets(plan, group, s, sums);
-    if several && any_hit && !plan.mask {
-        sums.count_pairs(group);
-        sum_pairs(plan, group, s, sums);
+    if any_hit && !plan.mask {
+        sum_unbounded_pairs(plan, group, s, sums);
     }
     if plan.mask {
         super::mask::sum_mask(plan, group, s, &mut sums.exact);
+    }
+    if any_hit || plan.needs_best {
+        s.waiting.keep(plan, group, sums);
     }
 }
 
@@ -136,40 +129,15 @@ fn order(plan: &Plan<'_>, s: &mut Scratch) {
 /// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
 #[inline(always)]
 fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut ChunkSums) {
-    let (layout, kmax) = (plan.layout, plan.settings.kmax());
+    let count = s.members.len().min(plan.settings.kmax());
     let mut sorted_for = None;
-    let count = s.members.len().min(kmax);
-    if s.best.len() < count {
-        s.best.resize(count, [0.0; BLOCK]);
-    }
     for (place, term) in plan.terms.iter().enumerate() {
         let Kind::Sum { discounts, weighted, by_relevant, .. } = &term.kind else { continue };
-        let factor = s.factor(*by_relevant);
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
-            let value_of = |base: usize| {
-                let mut value = block_of(&s.inverse, base + block * BLOCK);
-                if *weighted {
-                    let weight = weight_of(plan, &s.inverse, base);
-                    value.iter_mut().for_each(|v| *v *= weight);
-                }
-                value
-            };
-            if plan.table.ordered {
-                s.best.iter_mut().zip(&s.order).for_each(|(slot, base)| *slot = value_of(*base as usize));
-            } else {
-                for (seen, at) in s.members.iter().enumerate() {
-                    let mut value = value_of((s.start + *at as usize) * layout.width);
-                    // Insertion in all columns at once, without branches.
-                    for slot in &mut s.best[..seen.min(kmax)] {
-                        (*slot, value) = ordered(*slot, value);
-                    }
-                    if seen < kmax {
-                        s.best[seen] = value;
-                    }
-                }
-            }
+            sort_best(plan, block, *weighted, count, s);
         }
+        let factor = s.factor(*by_relevant);
         let mut total = [0.0; BLOCK];
         let mut rank = 0;
         for (ki, k) in plan.settings.ks().iter().enumerate() {
@@ -179,40 +147,72 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
                 }
                 rank += 1;
             }
-            let value = total.map(|t| t * factor);
+            let value = total.map(|total| total * factor);
             if term.bounds.is_empty() {
-                for column in columns_of(plan, block) {
-                    let d = value[column % BLOCK];
-                    let at = |slot: usize| plan.exact.best(group, place, ki, slot, column);
-                    sums.exact[at(slot::D)].add(d);
-                    sums.exact[at(slot::DD)].add_product(d, d);
-                    for model in 0..plan.models.len() {
-                        let x = s.terms[plan.term_at(model, place, ki) + column];
-                        let at = plan.exact.model([group, model, place, ki], slot::XD, column);
-                        if !s.group_hits[model].is_empty() {
-                            sums.exact[at].add_product(x, d);
-                        }
-                    }
-                }
-                continue;
-            }
-            let magic = plan.magic(place, ki, block);
-            let start = layout.best(group, place, ki) + block * BLOCK;
-            let d = Cut::new(value, magic);
-            d.add(magic, sums.words(start + D * layout.width));
-            d.add_products(&d, magic, sums.words(start + DD * layout.width));
-            for model in 0..plan.models.len() {
-                if !s.group_hits[model].is_empty() {
-                    let x = Cut::new(block_of(&s.terms, plan.term_at(model, place, ki) + block * BLOCK), magic);
-                    let start = layout.model(group, model, place, ki) + XD * layout.width + block * BLOCK;
-                    x.add_products(&d, magic, sums.words(start));
-                }
+                add_best(plan, (group, place, ki, block), value, s, sums);
+            } else {
+                let at = plan.term_at(0, place, ki) + block * BLOCK;
+                s.waiting.best_mut()[at..at + BLOCK].copy_from_slice(&value);
             }
         }
     }
 }
 
-/// Adds the row terms of sums and products of one model and block of columns.
+/// The largest inverse propensities of the group, times weights or not, column by column.
+#[inline(always)]
+fn sort_best(plan: &Plan<'_>, block: usize, weighted: bool, count: usize, s: &mut Scratch) {
+    let best = &mut s.best;
+    if best.len() < count {
+        best.resize(count, [0.0; BLOCK]);
+    }
+    let value_of = |base: usize| {
+        let mut value = block_of(&s.inverse, base + block * BLOCK);
+        if weighted {
+            let weight = weight_of(plan, &s.inverse, base);
+            value.iter_mut().for_each(|v| *v *= weight);
+        }
+        value
+    };
+    if plan.table.ordered {
+        best[..count].iter_mut().zip(&s.order).for_each(|(slot, base)| *slot = value_of(*base as usize));
+        return;
+    }
+    for (seen, at) in s.members.iter().enumerate() {
+        let mut value = value_of((s.start + *at as usize) * plan.layout.width);
+        // Insertion in all columns at once, without branches.
+        for slot in &mut best[..seen.min(count)] {
+            (*slot, value) = ordered(*slot, value);
+        }
+        if seen < count {
+            best[seen] = value;
+        }
+    }
+}
+
+/// Adds best row terms without a bound.
+fn add_best(
+    plan: &Plan<'_>,
+    (group, place, ki, block): (usize, usize, usize, usize),
+    value: [f64; BLOCK],
+    s: &Scratch,
+    sums: &mut ChunkSums,
+) {
+    for column in columns_of(plan, block) {
+        let d = value[column % BLOCK];
+        let at = |slot: usize| plan.exact.best(group, place, ki, slot, column);
+        sums.exact[at(slot::D)].add(d);
+        sums.exact[at(slot::DD)].add_product(d, d);
+        for model in 0..plan.models.len() {
+            let x = s.waiting.terms()[plan.term_at(model, place, ki) + column];
+            let at = plan.exact.model([group, model, place, ki], slot::XD, column);
+            if !s.group_hits[model].is_empty() {
+                sums.exact[at].add_product(x, d);
+            }
+        }
+    }
+}
+
+/// The row terms of sums and products of one model and block of columns.
 #[inline(always)]
 fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut Scratch, sums: &mut ChunkSums) {
     let (layout, ks) = (plan.layout, plan.settings.ks());
@@ -257,26 +257,26 @@ fn sum_model(plan: &Plan<'_>, group: usize, model: usize, block: usize, s: &mut 
                 Kind::Set { .. } => break,
             };
             let at = plan.term_at(model, place, ki) + block * BLOCK;
-            s.terms[at..at + BLOCK].copy_from_slice(&value);
+            s.waiting.terms_mut()[at..at + BLOCK].copy_from_slice(&value);
             if term.bounds.is_empty() {
-                for column in columns_of(plan, block) {
-                    let at = |slot: usize| plan.exact.model([group, model, place, ki], slot, column);
-                    sums.exact[at(slot::X)].add(value[column % BLOCK]);
-                    sums.exact[at(slot::XX)].add_product(value[column % BLOCK], value[column % BLOCK]);
-                }
-                continue;
+                add_terms(plan, ([group, model, place, ki], block), value, sums);
             }
-            let (magic, start) = (plan.magic(place, ki, block), layout.model(group, model, place, ki) + block * BLOCK);
-            let x = Cut::new(value, magic);
-            x.add(magic, sums.words(start + X * layout.width));
-            x.add_products(&x, magic, sums.words(start + XX * layout.width));
         }
     }
 }
 
-/// Adds the products of the row terms of each pair of models.
+/// Adds row terms without a bound.
+fn add_terms(plan: &Plan<'_>, (cell, block): ([usize; 4], usize), value: [f64; BLOCK], sums: &mut ChunkSums) {
+    for column in columns_of(plan, block) {
+        let (at, value) = (|slot: usize| plan.exact.model(cell, slot, column), value[column % BLOCK]);
+        sums.exact[at(slot::X)].add(value);
+        sums.exact[at(slot::XX)].add_product(value, value);
+    }
+}
+
+/// Adds the products of the row terms of each pair of models that have no bound.
 #[inline(always)]
-fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut ChunkSums) {
+fn sum_unbounded_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut ChunkSums) {
     let columns = plan.settings.columns.len();
     for (pair, (a, b)) in plan.pairs.iter().copied().enumerate() {
         for (place, term) in plan.terms.iter().enumerate() {
@@ -284,13 +284,7 @@ fn sum_pairs(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut ChunkSums) {
                 let (of_a, of_b) = (plan.term_at(a, place, ki), plan.term_at(b, place, ki));
                 for column in term.unbounded(columns) {
                     let sum: &mut ExactSum = &mut sums.exact[plan.exact.pair([group, pair, place, ki], column)];
-                    sum.add_product(s.terms[of_a + column], s.terms[of_b + column]);
-                }
-                for block in 0..term.bounded(columns).end.div_ceil(BLOCK) {
-                    let magic = plan.magic(place, ki, block);
-                    let x = Cut::new(block_of(&s.terms, of_a + block * BLOCK), magic);
-                    let y = Cut::new(block_of(&s.terms, of_b + block * BLOCK), magic);
-                    x.add_products(&y, magic, sums.words(plan.layout.pair(group, pair, place, ki) + block * BLOCK));
+                    sum.add_product(s.waiting.terms()[of_a + column], s.waiting.terms()[of_b + column]);
                 }
             }
         }

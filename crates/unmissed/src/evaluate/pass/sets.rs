@@ -4,8 +4,6 @@ use super::chunk::Scratch;
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Kind;
 use crate::evaluate::tally::exact_layout::slot;
-use crate::evaluate::tally::fixed::{BLOCK, Cut};
-use crate::evaluate::tally::layout::{X, XX};
 use crate::evaluate::tally::sums::ChunkSums;
 use crate::metrics::{UNRANKED, Work};
 
@@ -36,7 +34,7 @@ impl SetScratch {
 /// Adds the row terms of one group.
 #[inline(always)]
 pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut ChunkSums) {
-    let (layout, ks) = (plan.layout, plan.settings.ks());
+    let ks = plan.settings.ks();
     for (place, term) in plan.terms.iter().enumerate() {
         let Kind::Set { term, unbiased } = &term.kind else { continue };
         for model in 0..plan.models.len() {
@@ -49,13 +47,7 @@ pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scrat
             s.sets.out.resize(ks.len(), 0.0);
             term.values(&s.sets.ranks, s.members.len(), ks, &mut s.sets.out);
             for (ki, value) in s.sets.out.iter().copied().enumerate() {
-                s.terms[plan.term_at(model, place, ki)] = value;
-                let (magic, start) = (plan.magic(place, ki, 0), layout.model(group, model, place, ki));
-                let mut block = [0.0; BLOCK];
-                block[0] = value;
-                let x = Cut::new(block, magic);
-                x.add(magic, sums.words(start + X * layout.width));
-                x.add_products(&x, magic, sums.words(start + XX * layout.width));
+                s.waiting.terms_mut()[plan.term_at(model, place, ki)] = value;
             }
             if !unbiased {
                 continue;
@@ -74,10 +66,10 @@ pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scrat
                     if sound || ranks.iter().all(|rank| *rank as usize >= ks[ki]) {
                         sums.exact[at(slot::X)].add(*value);
                         sums.exact[at(slot::XX)].add_product(*value, *value);
-                        s.terms[plan.term_at(model, place, ki) + column] = *value;
+                        s.waiting.terms_mut()[plan.term_at(model, place, ki) + column] = *value;
                     } else {
                         sums.exact[at(slot::VOID)].add(1.0);
-                        s.terms[plan.term_at(model, place, ki) + column] = 0.0;
+                        s.waiting.terms_mut()[plan.term_at(model, place, ki) + column] = 0.0;
                     }
                 }
             }
@@ -95,8 +87,8 @@ pub(in crate::evaluate) fn mask_covariance(
 ) -> f64 {
     let (term, ki, column) = cell;
     let Kind::Set { term: function, unbiased: true } = &plan.terms[term].kind else { return 0.0 };
-    let x = s.terms[plan.term_at(models.0, term, ki) + column];
-    let y = s.terms[plan.term_at(models.1, term, ki) + column];
+    let x = s.waiting.terms()[plan.term_at(models.0, term, ki) + column];
+    let y = s.waiting.terms()[plan.term_at(models.1, term, ki) + column];
     SetScratch::rank(&s.ranks[models.0], &s.members, &mut s.sets.ranks);
     SetScratch::rank(&s.ranks[models.1], &s.members, &mut s.sets.others);
     s.sets.weigh(plan, &s.places, &s.members, column);

@@ -117,6 +117,10 @@ impl Evaluation<'_> {
             Estimator::Hajek if self.shown.is_none() => {
                 Err(cannot("no shown pairs").hint("it needs to know which pairs were shown, relevant or not"))
             }
+            Estimator::Omega => match self.why_no_omega(metric.shape()) {
+                None => Ok(()),
+                Some(why) => Err(cannot("no matched rows that it applies to").hint(why)),
+            },
             Estimator::Ratio if self.row_models.iter().all(|(_, model)| model.hits().is_none()) => {
                 Err(cannot("no hits on rows with both snapshots")
                     .hint("it needs row-dependent propensities that were fitted to a later snapshot, with predictions"))

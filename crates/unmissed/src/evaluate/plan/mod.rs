@@ -2,7 +2,7 @@
 //!
 //! `choose.rs` decides which estimators of which metrics there are, and explains why not the others; [`settings`] is what it settled
 //! on. `columns.rs` fills the [`table`] of inverse propensities by label that the pass looks up, `bounds.rs` knows how large row terms
-//! can get. [`row_dependent`] and [`guesses`] prepare what row-dependent propensities and doubly robust estimates need. [`Plan`] has
+//! can get. [`row_dependent`], [`guesses`] and [`omega`] prepare what row-dependent propensities, doubly robust and omega estimates need. [`Plan`] has
 //! all that a pass over rows needs.
 
 mod bounds;
@@ -12,12 +12,14 @@ mod columns;
 pub mod controlled;
 pub(in crate::evaluate) mod groups;
 pub(in crate::evaluate) mod guesses;
+pub(in crate::evaluate) mod omega;
 pub(in crate::evaluate) mod row_dependent;
 pub(in crate::evaluate) mod settings;
 mod settle;
 pub(in crate::evaluate) mod table;
 
 use self::guesses::Robust;
+use self::omega::OmegaFit;
 use self::row_dependent::RowFitPlan;
 use self::settings::{Kind, Settings, Term};
 use self::table::Table;
@@ -32,6 +34,7 @@ use crate::evaluate::tally::layout::Layout;
 /// What the pass needs to know.
 pub(in crate::evaluate) struct Plan<'a> {
     pub(in crate::evaluate) settings: &'a Settings,
+    pub(in crate::evaluate) evaluation: &'a Evaluation<'a>,
     pub(in crate::evaluate) terms: Vec<Term>,
     pub(in crate::evaluate) layout: Layout,
     pub(in crate::evaluate) exact: ExactLayout,
@@ -54,19 +57,27 @@ pub(in crate::evaluate) struct Plan<'a> {
     pub(in crate::evaluate) row_dependent: Vec<Vec<Option<RowFitPlan<'a>>>>,
     /// Doubly robust estimates.
     pub(in crate::evaluate) robust: Vec<Robust<'a>>,
+    /// Regressions of missed labels, by model; empty when nothing is computed with them.
+    pub(in crate::evaluate) omega: &'a [Option<OmegaFit>],
     /// Constants of fixed point, by (term, k, block of columns).
     magic: Vec<Magic>,
 }
 
 impl<'a> Plan<'a> {
     /// The plan of an evaluation with its settings and table.
-    pub(in crate::evaluate) fn new(evaluation: &'a Evaluation<'a>, settings: &'a Settings, table: &'a Table) -> Result<Plan<'a>> {
+    pub(in crate::evaluate) fn new(
+        evaluation: &'a Evaluation<'a>,
+        omega: &'a [Option<OmegaFit>],
+        settings: &'a Settings,
+        table: &'a Table,
+    ) -> Result<Plan<'a>> {
         let terms = settings.terms()?;
         let exact = ExactLayout::new(settings, &terms).ok_or_else(|| {
             Error::value("this evaluation has more cells than memory can hold").hint("ask for fewer groups, models or values of k")
         })?;
         Ok(Plan {
             settings,
+            evaluation,
             layout: Layout::new(settings, terms.len()),
             exact,
             table,
@@ -82,9 +93,15 @@ impl<'a> Plan<'a> {
             pairs: settings.pairs(),
             row_dependent: evaluation.plan_row_dependent()?,
             robust: settings.robust.iter().filter_map(|kind| Robust::new(evaluation, *kind, settings.depth)).collect(),
+            omega,
             magic: terms.iter().flat_map(|term| constants(term, settings)).collect(),
             terms,
         })
+    }
+
+    /// Whether rows add to more than the sums of columns.
+    pub(in crate::evaluate) fn has_more(&self) -> bool {
+        self.shown.is_some() || !self.row_dependent.is_empty() || !self.robust.is_empty() || !self.omega.is_empty()
     }
 
     /// Words that hold the hits of one row.

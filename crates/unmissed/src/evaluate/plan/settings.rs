@@ -2,6 +2,7 @@
 //!
 //! Two tallies can be merged when their settings are the same; the finish needs nothing else but the tallies themselves.
 
+use super::omega::Omega;
 use crate::error::Result;
 use crate::evaluate::findings::Finding;
 use crate::evaluate::tally::fixed::BLOCK;
@@ -107,6 +108,9 @@ pub(in crate::evaluate) struct Settings {
     pub(in crate::evaluate) columns: Vec<Column>,
     pub(in crate::evaluate) row_dependent: Vec<RowDependent>,
     pub(in crate::evaluate) robust: Vec<KnownPairs>,
+    /// What matched rows say about missed labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::evaluate) omega: Option<Omega>,
     /// Names and numbers of labels; the first is all labels.
     pub(in crate::evaluate) groups: Vec<(String, u64)>,
     /// Whether labels have weights, which then take the column after the last.
@@ -176,7 +180,7 @@ impl Settings {
                 Estimator::Observed => column.origin.is_none(),
                 Estimator::Clipped => column.clip.is_some(),
                 Estimator::Unbiased | Estimator::Normalized | Estimator::Hajek => column.origin.is_some() && column.clip.is_none(),
-                Estimator::Ratio | Estimator::DoublyRobust => false,
+                Estimator::Omega | Estimator::Ratio | Estimator::DoublyRobust => false,
             };
             fits.then_some(place)
         };

@@ -2,6 +2,7 @@
 
 use super::bounds::bounds;
 use super::columns;
+use super::omega::OmegaFit;
 use super::settings::{KnownPairs, Settings};
 use super::table::Table;
 use crate::data::Rate;
@@ -41,7 +42,7 @@ impl Settings {
 
 impl Evaluation<'_> {
     /// Checks everything and settles what is computed.
-    pub(in crate::evaluate) fn settle(&self, positives: &Positives) -> Result<(Settings, Table)> {
+    pub(in crate::evaluate) fn settle(&self, positives: &Positives) -> Result<(Settings, Table, Vec<Option<OmegaFit>>)> {
         self.check()?;
         let mut notes = Vec::new();
         let metrics = self.chosen_metrics(&mut notes)?;
@@ -61,6 +62,7 @@ impl Evaluation<'_> {
             columns,
             row_dependent,
             robust,
+            omega: None,
             groups: self.group_sizes(),
             weighted: self.weights.is_some(),
             largest_weight: self.weights.as_ref().map_or(1.0, |(_, weights)| weights.iter().copied().fold(0.0, f64::max)),
@@ -79,7 +81,10 @@ impl Evaluation<'_> {
         settings.check_size()?;
         let abandonment = super::controlled_abandonment(&settings, &settings.terms()?);
         settings.bounds = bounds(&settings, &extremes, abandonment.as_deref())?;
-        Ok((settings, table))
+        let fits = self.fit_omega(&settings.metrics)?;
+        settings.omega = self.omega_residuals(&fits, &settings)?;
+        settings.notes.extend(self.omega_notes(&fits));
+        Ok((settings, table, fits))
     }
 
     /// That what was given fits together.

@@ -70,6 +70,12 @@ pub(in crate::evaluate) mod slot {
     /// Their squares.
     pub(in crate::evaluate) const ROBUST_SQUARES: usize = 1;
     pub(super) const ROBUST_SLOTS: usize = 2;
+
+    /// Row terms of the omega estimate.
+    pub(in crate::evaluate) const OMEGA: usize = 0;
+    /// Their squares.
+    pub(in crate::evaluate) const OMEGA_SQUARES: usize = 1;
+    pub(super) const OMEGA_SLOTS: usize = 2;
 }
 
 /// An array with several indices.
@@ -117,6 +123,8 @@ pub(in crate::evaluate) struct ExactLayout {
     row_pair: Vec<Region<5>>,
     robust: Region<5>,
     robust_pair: Region<4>,
+    omega: Region<5>,
+    omega_pair: Region<4>,
     len: usize,
 }
 
@@ -155,6 +163,9 @@ impl ExactLayout {
         let robust = settings.robust.len();
         layout.robust = Region::after(&mut next, [robust, groups, models, ks, slot::ROBUST_SLOTS]);
         layout.robust_pair = Region::after(&mut next, [robust, groups, pairs, ks]);
+        let omega = if settings.omega.is_some() { terms.len() } else { 0 };
+        layout.omega = Region::after(&mut next, [groups, models, omega, ks, slot::OMEGA_SLOTS]);
+        layout.omega_pair = Region::after(&mut next, [groups, pairs, omega, ks]);
         layout.len = next?;
         Some(layout)
     }
@@ -218,6 +229,15 @@ impl ExactLayout {
 
     pub(in crate::evaluate) fn robust(&self, of: usize, group: usize, model: usize, k: usize, slot: usize) -> usize {
         self.robust.at([of, group, model, k, slot])
+    }
+
+    pub(in crate::evaluate) fn omega(&self, at: [usize; 4], slot: usize) -> usize {
+        let [group, model, term, k] = at;
+        self.omega.at([group, model, term, k, slot])
+    }
+
+    pub(in crate::evaluate) fn omega_pair(&self, at: [usize; 4]) -> usize {
+        self.omega_pair.at(at)
     }
 
     pub(in crate::evaluate) fn robust_pair(&self, of: usize, group: usize, pair: usize, k: usize) -> usize {

@@ -98,52 +98,65 @@ impl Magic {
     }
 }
 
-/// Row terms of a block of columns, cut into parts.
+/// Row terms of the first columns of a block, cut into parts.
 #[derive(Clone, Copy)]
-pub(in crate::evaluate) struct Cut {
-    x: [f64; BLOCK],
-    high: [f64; BLOCK],
-    low: [f64; BLOCK],
+pub(in crate::evaluate) struct Cut<const N: usize> {
+    x: [f64; N],
+    high: [f64; N],
+    low: [f64; N],
     /// The high part with its constant.
-    raised: [f64; BLOCK],
+    raised: [f64; N],
 }
 
-impl Cut {
+impl<const N: usize> Cut<N> {
     /// Cuts row terms.
     #[inline(always)]
-    pub(in crate::evaluate) fn new(x: [f64; BLOCK], magic: &Magic) -> Cut {
-        let raised: [f64; BLOCK] = std::array::from_fn(|at| x[at] + magic.linear.0[at]);
-        let high: [f64; BLOCK] = std::array::from_fn(|at| raised[at] - magic.linear.0[at]);
+    pub(in crate::evaluate) fn new(x: [f64; N], magic: &Magic) -> Cut<N> {
+        let raised: [f64; N] = std::array::from_fn(|at| x[at] + magic.linear.0[at]);
+        let high: [f64; N] = std::array::from_fn(|at| raised[at] - magic.linear.0[at]);
         Cut { x, high, low: std::array::from_fn(|at| x[at] - high[at]), raised }
     }
 
     /// Adds the terms.
     #[inline(always)]
-    pub(in crate::evaluate) fn add(&self, magic: &Magic, words: &mut Words) {
+    pub(in crate::evaluate) fn add(&self, magic: &Magic, words: &mut Words<N>) {
         words.add(self.raised, std::array::from_fn(|at| self.low[at] + magic.linear.1[at]));
     }
 
     /// Adds the products with other terms.
     #[inline(always)]
-    pub(in crate::evaluate) fn add_products(&self, other: &Cut, magic: &Magic, words: &mut Words) {
+    pub(in crate::evaluate) fn add_products(&self, other: &Cut<N>, magic: &Magic, words: &mut Words<N>) {
         let high = std::array::from_fn(|at| self.high[at] * other.high[at] + magic.product.0[at]);
         let rest = |at: usize| self.high[at] * other.low[at] + self.low[at] * other.x[at];
         words.add(high, std::array::from_fn(|at| rest(at) + magic.product.1[at]));
     }
 }
 
-/// The words of a block of columns.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::evaluate) struct Words {
-    high: [i64; BLOCK],
-    low: [i64; BLOCK],
+/// The words of a block of columns, or of the first of them.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::evaluate) struct Words<const N: usize = BLOCK> {
+    high: [i64; N],
+    low: [i64; N],
 }
 
-impl Words {
+impl<const N: usize> Default for Words<N> {
+    fn default() -> Words<N> {
+        Words { high: [0; N], low: [0; N] }
+    }
+}
+
+impl<const N: usize> Words<N> {
     #[inline(always)]
-    fn add(&mut self, high: [f64; BLOCK], low: [f64; BLOCK]) {
+    fn add(&mut self, high: [f64; N], low: [f64; N]) {
         self.high.iter_mut().zip(high).for_each(|(word, x)| *word = word.wrapping_add(x.to_bits() as i64));
         self.low.iter_mut().zip(low).for_each(|(word, x)| *word = word.wrapping_add(x.to_bits() as i64));
+    }
+
+    /// Adds words of the first columns.
+    #[inline(always)]
+    pub(in crate::evaluate) fn merge<const M: usize>(&mut self, other: &Words<M>) {
+        self.high.iter_mut().zip(other.high).for_each(|(word, other)| *word = word.wrapping_add(other));
+        self.low.iter_mut().zip(other.low).for_each(|(word, other)| *word = word.wrapping_add(other));
     }
 
     /// Those of one column.
@@ -161,7 +174,7 @@ mod tests {
     /// The totals of terms and of their squares.
     fn totals(values: &[f64], scale: Scale) -> (i128, i128) {
         let magic = Magic::new([scale; BLOCK]);
-        let (mut linear, mut squares) = (Words::default(), Words::default());
+        let (mut linear, mut squares) = (Words::<BLOCK>::default(), Words::<BLOCK>::default());
         for value in values {
             let cut = Cut::new([*value; BLOCK], &magic);
             cut.add(&magic, &mut linear);

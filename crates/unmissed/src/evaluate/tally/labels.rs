@@ -29,8 +29,8 @@ fn ranges() -> usize {
     rayon::current_num_threads().clamp(1, 16)
 }
 
-/// Up to this many ranks a label's codes are counted, which is faster than sorting them.
-const FEW_RANKS: usize = 8;
+/// A counter for each label and rank is the fastest, as long as there are not many more counters than there is to count.
+const COUNTERS_PER_ENTRY: usize = 4;
 
 impl LabelTally {
     /// Counts top lists: `kmax` labels per row, and a word of hits for each 64 of them.
@@ -54,13 +54,18 @@ impl LabelTally {
     }
 
     fn count_part(labels: usize, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
-        let parts: Vec<LabelTally> = if labels <= MOST_LABELS && kmax < 1 << 15 {
+        let mut parts: Vec<LabelTally> = if labels <= MOST_LABELS && kmax < 1 << 15 {
             let size = labels.div_ceil(ranges()).max(1);
             let range = |part: usize| (part * size).min(labels)..((part + 1) * size).min(labels);
-            (0..labels.div_ceil(size)).into_par_iter().map(|part| count_range(range(part), kmax, tops, hits)).collect()
+            let entries: usize = tops.iter().map(|top| top.len()).sum();
+            let count = if labels * kmax <= COUNTERS_PER_ENTRY * entries { count_range } else { sort_range };
+            (0..labels.div_ceil(size)).into_par_iter().map(|part| count(range(part), kmax, tops, hits)).collect()
         } else {
             vec![count_sorted(kmax, tops, hits)]
         };
+        if parts.len() == 1 {
+            return parts.swap_remove(0);
+        }
         let mut all = LabelTally::new();
         let total = parts.iter().map(|part| part.ranks.len()).sum();
         [&mut all.ranks, &mut all.predicted, &mut all.hits].into_iter().for_each(|list| list.reserve_exact(total));
@@ -120,8 +125,34 @@ fn hit(words: &[u64], row: usize, rank: usize, kmax: usize) -> bool {
     words[row * kmax.div_ceil(64) + rank / 64] >> (rank % 64) & 1 == 1
 }
 
-/// Counting sort by label; what is left to count at a label is a few codes of rank and hit.
+/// Counts with a counter for each (label, rank, hit or not).
 fn count_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+    let (start, size, words) = (range.start as u32, range.len() as u32, kmax.div_ceil(64));
+    let mut counters = vec![[0u32; 2]; range.len() * kmax];
+    for (tops, hits) in tops.iter().zip(hits) {
+        for (top, hits) in tops.chunks_exact(kmax).zip(hits.chunks_exact(words)) {
+            for (rank, label) in top.iter().enumerate() {
+                let place = label.wrapping_sub(start);
+                if place < size {
+                    let is_hit = hits[rank / 64] >> (rank % 64) & 1;
+                    counters[place as usize * kmax + rank][is_hit as usize] += 1;
+                }
+            }
+        }
+    }
+    let mut tally = LabelTally::new();
+    // As many of these as there are counters: mostly too many, but untouched memory is not there yet.
+    [&mut tally.ranks, &mut tally.predicted, &mut tally.hits].into_iter().for_each(|list| list.reserve_exact(counters.len()));
+    for (label, ranks) in (start..).zip(counters.chunks_exact(kmax)) {
+        for (rank, [misses, hits]) in (0u32..).zip(ranks).filter(|(_, counts)| **counts != [0, 0]) {
+            tally.push(label, rank, misses + hits, *hits);
+        }
+    }
+    tally
+}
+
+/// Counting sort by label; what is left to count at a label is a few codes of rank and hit.
+fn sort_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
     let (start, size) = (range.start as u32, range.len() as u32);
     // Where the codes of each label end, at first; then, as they are put in from behind, where they start.
     let mut cursors = vec![0u32; range.len() + 1];
@@ -153,33 +184,13 @@ fn count_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits
     let mut tally = LabelTally::new();
     // As many of these as there are codes: mostly too many, but untouched memory is not there yet.
     [&mut tally.ranks, &mut tally.predicted, &mut tally.hits].into_iter().for_each(|list| list.reserve_exact(codes.len()));
-    if kmax > FEW_RANKS {
-        for (place, pair) in cursors.windows(2).enumerate() {
-            let codes = &mut codes[pair[0] as usize..pair[1] as usize];
-            codes.sort_unstable();
-            for same in codes.chunk_by(|a, b| a >> 1 == b >> 1) {
-                let hits = same.iter().filter(|code| **code & 1 == 1).count();
-                tally.push(start + place as u32, u32::from(same[0] >> 1), same.len() as u32, hits as u32);
-            }
-        }
-        return tally;
-    }
     for (place, pair) in cursors.windows(2).enumerate() {
-        let codes = &codes[pair[0] as usize..pair[1] as usize];
-        if codes.is_empty() {
-            continue;
+        let codes = &mut codes[pair[0] as usize..pair[1] as usize];
+        codes.sort_unstable();
+        for same in codes.chunk_by(|a, b| a >> 1 == b >> 1) {
+            let hits = same.iter().filter(|code| **code & 1 == 1).count();
+            tally.push(start + place as u32, u32::from(same[0] >> 1), same.len() as u32, hits as u32);
         }
-        let mut counts = [[0u32; 2]; FEW_RANKS];
-        codes.iter().for_each(|code| counts[usize::from(code >> 1) % FEW_RANKS][usize::from(code & 1)] += 1);
-        for (rank, [misses, hits]) in counts.iter().enumerate() {
-            if misses + hits > 0 {
-                tally.ranks.push(rank as u32);
-                tally.predicted.push(misses + hits);
-                tally.hits.push(*hits);
-            }
-        }
-        tally.ids.push(start + place as u32);
-        tally.offsets.push(tally.ranks.len() as u64);
     }
     tally
 }
@@ -255,11 +266,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_counting_agree_and_parts_merge() {
+    fn all_ways_of_counting_agree_and_parts_merge() {
         let tops: Vec<u32> = (0..300u32).map(|i| if i % 7 == 0 { NONE } else { i * i % 23 }).collect();
         let hits: Vec<u64> = (0..100).map(|row| row % 8).collect();
         let dense = LabelTally::count(23, 3, &[&tops], &[&hits]);
         assert_eq!(dense, count_sorted(3, &[&tops], &[&hits]));
+        assert_eq!(dense, sort_range(0..23, 3, &[&tops], &[&hits]));
         let first = LabelTally::count(23, 3, &[&tops[..150]], &[&hits[..50]]);
         let second = LabelTally::count(23, 3, &[&tops[150..]], &[&hits[50..]]);
         assert_eq!(first.merge(&second), dense);

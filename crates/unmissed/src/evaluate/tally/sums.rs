@@ -59,12 +59,8 @@ pub(in crate::evaluate) struct ChunkSums {
     words: Vec<Words>,
     pub(in crate::evaluate) exact: Vec<ExactSum>,
     pub(in crate::evaluate) rows: RowCounts,
-    /// How often best row terms were added, by group.
-    best: Vec<u64>,
-    /// How often row terms were, by group and model.
-    model: Vec<u64>,
-    /// How often products of row terms of two models were, by group.
-    pair: Vec<u64>,
+    /// How many rows were added to the words, by group.
+    added: Vec<u64>,
 }
 
 impl ChunkSums {
@@ -74,9 +70,7 @@ impl ChunkSums {
             words: vec![Words::default(); plan.layout.len() / BLOCK],
             exact: vec![ExactSum::default(); plan.exact.len()],
             rows: RowCounts { unlabelled: 0, silent: vec![0; models] },
-            best: vec![0; groups],
-            model: vec![0; groups * models],
-            pair: vec![0; groups],
+            added: vec![0; groups],
         }
     }
 
@@ -86,23 +80,10 @@ impl ChunkSums {
         &mut self.words[start / BLOCK]
     }
 
-    /// Best row terms are added to every cell of a group.
+    /// So many rows are added to every cell of a group.
     #[inline(always)]
-    pub(in crate::evaluate) fn count_best(&mut self, group: usize) {
-        self.best[group] += 1;
-    }
-
-    /// Row terms of a model are added to every cell of a group.
-    #[inline(always)]
-    pub(in crate::evaluate) fn count_model(&mut self, group: usize, model: usize) {
-        let models = self.rows.silent.len();
-        self.model[group * models + model] += 1;
-    }
-
-    /// Products of row terms are added to every cell and pair of a group.
-    #[inline(always)]
-    pub(in crate::evaluate) fn count_pairs(&mut self, group: usize) {
-        self.pair[group] += 1;
+    pub(in crate::evaluate) fn count(&mut self, group: usize, rows: usize) {
+        self.added[group] += rows as u64;
     }
 
     /// Adds everything to totals.
@@ -121,14 +102,14 @@ impl ChunkSums {
                 for ki in 0..plan.settings.ks().len() {
                     let has_best = matches!(term.kind, Kind::Sum { .. });
                     for slot in layout.best_slots(group, place, ki).filter(|_| has_best) {
-                        add(term, ki, slot.start, slot.degree, self.best[group]);
+                        add(term, ki, slot.start, slot.degree, self.added[group]);
                     }
                     for model in 0..models {
                         let slots = layout.model_slots(group, model, place, ki).take(if has_best { usize::MAX } else { 2 });
-                        slots.for_each(|slot| add(term, ki, slot.start, slot.degree, self.model[group * models + model]));
+                        slots.for_each(|slot| add(term, ki, slot.start, slot.degree, self.added[group]));
                     }
                     for pair in 0..layout.pairs() {
-                        add(term, ki, layout.pair(group, pair, place, ki), Degree::Product, self.pair[group]);
+                        add(term, ki, layout.pair(group, pair, place, ki), Degree::Product, self.added[group]);
                     }
                 }
             }

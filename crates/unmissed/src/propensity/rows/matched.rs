@@ -80,7 +80,7 @@ impl Matched {
 }
 
 /// Standard deviations, so that one penalty suits all columns; 1 for what does not vary.
-fn scales(x: &[f64], width: usize) -> Vec<f64> {
+pub(super) fn scales(x: &[f64], width: usize) -> Vec<f64> {
     let n = (x.len() / width).max(1) as f64;
     let (mut sums, mut squares) = (vec![0.0; width], vec![0.0; width]);
     for x in x.chunks_exact(width) {

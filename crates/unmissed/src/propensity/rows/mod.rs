@@ -26,6 +26,8 @@ mod fit;
 mod given;
 mod given_file;
 mod matched;
+mod matched_rows;
+mod missed;
 mod newton;
 mod rank_hits;
 mod refit;
@@ -35,6 +37,8 @@ pub use covariates::{Covariate, Pair, Place, score_unit};
 pub use fit::{DEFAULT_REFITS, RowEvidence, RowFit};
 pub use given::{CovariateLevel, GivenCovariate, GivenName};
 pub use given_file::read_columns;
+pub use matched_rows::MatchedRows;
+pub(crate) use missed::{MissedModel, RankedRow};
 pub use rank_hits::RankHits;
 
 use newton::Parameters;

@@ -101,6 +101,11 @@ fn check_settings(settings: &Settings) -> Result<()> {
             return Err(broken("its metrics"));
         }
     }
+    if let Some(omega) = &settings.omega
+        && !omega.is_sound(settings, settings.terms()?.len())
+    {
+        return Err(broken("its matched rows"));
+    }
     for of in &settings.row_dependent {
         let (metrics, ks) = (settings.metrics.len(), settings.ks().len());
         let fits = of.fits.iter().flatten().all(|fit| {

@@ -70,6 +70,7 @@ impl From<OldSettings> for Settings {
             columns: old.lanes,
             row_dependent: Vec::new(),
             robust: Vec::new(),
+            omega: None,
             groups: old.groups,
             weighted: old.weighted,
             largest_weight: old.largest_weight,
