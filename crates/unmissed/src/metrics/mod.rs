@@ -15,18 +15,18 @@
 //! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean. Where libraries differ
 //! and there is a choice, it is a switch: see [`CONVENTIONS`](crate::evaluate::CONVENTIONS).
 
-mod abandonment;
-mod coverage;
+pub mod abandonment;
+pub mod coverage;
 mod estimator;
 pub mod independent;
-mod macro_f;
-mod ndcg;
-mod ndcg_min;
-mod precision;
-mod recall;
-mod recall_known;
-mod recall_pooled;
-mod weighted_precision;
+pub mod macro_f;
+pub mod ndcg;
+pub mod ndcg_min;
+pub mod precision;
+pub mod recall;
+pub mod recall_known;
+pub mod recall_pooled;
+pub mod weighted_precision;
 pub mod weights;
 
 pub use estimator::{Assumption, Estimator, Offer};

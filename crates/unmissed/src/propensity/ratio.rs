@@ -94,7 +94,7 @@ pub(super) fn estimate(
     let filled = propensities.from_source(ValueSource::Curve);
     let propensities = match bound {
         Bound::Exact => propensities,
-        Bound::Upper => propensities.with_note("an upper bound: what nobody recorded in either source is not seen here"),
+        Bound::Upper => propensities.with_note("an upper bound: labels that neither source recorded stay invisible"),
         Bound::None => propensities.with_note("neither an upper nor a lower bound of the propensity"),
     };
     Ok((

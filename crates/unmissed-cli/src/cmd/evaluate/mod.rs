@@ -115,7 +115,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     tally: Option<PathBuf>,
     /// The numbers of another library, under its names: pyxclib or napkinxc
-    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["tally", "groups", "rate", "clip", "convention", "label_counts"])]
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = [
+        "tally", "groups", "rate", "clip", "convention", "label_counts", "metrics", "estimators", "weights",
+    ])]
     compat: Option<String>,
     #[command(flatten)]
     reading: Reading,

@@ -1,7 +1,7 @@
 //! Which estimators of which metrics are computed, and why not the others.
 //!
-//! Nobody who asks for everything gets an error: what does not exist is left out, with a note where that may surprise. What is
-//! asked for by name and cannot be is an error that explains.
+//! Asking for everything is never an error: what does not exist is left out, with a note where that may surprise. What is asked for
+//! by name and cannot be computed is an error that says why.
 
 use super::settings::{ChosenMetric, KnownPairs};
 use crate::data::Rate;
