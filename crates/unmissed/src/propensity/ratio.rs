@@ -95,6 +95,7 @@ pub(super) fn estimate(
     let propensities = match bound {
         Bound::Exact => propensities,
         Bound::Upper => propensities.with_note("an upper bound: labels that neither source recorded stay invisible"),
+        Bound::Lower => propensities.with_note("a lower bound: labels that are never sure have a larger propensity"),
         Bound::None => propensities.with_note("neither an upper nor a lower bound of the propensity"),
     };
     Ok((

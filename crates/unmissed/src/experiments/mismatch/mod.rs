@@ -10,6 +10,7 @@
 
 mod cells;
 mod claims;
+mod early_stopping;
 
 pub(super) use cells::{Cell, METHODS, sets};
 
@@ -68,6 +69,7 @@ impl Experiment for Mismatch {
             claims(&mut outcome, set);
         }
         outcome.tables.push(table);
+        early_stopping::add(context, &mut outcome)?;
         if sets.iter().all(|set| set.artificial) {
             outcome.not_run("the modified benchmarks (bibtex, delicious, EUR-Lex, AmazonCat, Wiki10, ...)", "their files (--data)");
         }
