@@ -41,11 +41,11 @@ struct Sample {
     most: usize,
 }
 
-/// Candidates are told apart by few labels: all of them together take no longer than the training that follows.
-const SEARCH: Sample = Sample { positives: 800, least: 64, most: 6 };
+/// Candidates are told apart by few labels: all of them together take about as long as the training that follows.
+const SEARCH: Sample = Sample { positives: 500, least: 32, most: 6 };
 
 /// What is chosen is calibrated on more.
-const CALIBRATION: Sample = Sample { positives: 2_000, least: 128, most: 1 };
+const CALIBRATION: Sample = Sample { positives: 2_000, least: 64, most: 2 };
 
 /// Solutions to tell candidates apart need not be as close as the one that is kept.
 const LOOSER: f64 = 3.0;
@@ -73,25 +73,25 @@ impl CheckedTraining<'_> {
             search.descend(losses::find(loss)?, decay * self.squared_norm())?;
         }
         let Some(best) = search.choice.best() else { return Ok(None) };
-        let (_, calibration) = self.with_loss(losses::find(&best.loss)?, best.decay).calibrate_on(holdout)?;
-        Ok(Some((search.choice, calibration)))
+        let found = self.with_loss(losses::find(&best.loss)?, best.decay).calibrated(holdout)?;
+        Ok(found.map(|(_, calibration)| (search.choice, calibration)))
     }
 
     /// Calibrates the scores of the loss and the decay that were asked for.
     pub(super) fn calibrate_on(&self, holdout: f64) -> Result<(Choice, Calibration)> {
-        let trials = Trials::new(self, holdout, CALIBRATION)?.ok_or_else(|| {
-            Error::value("there are too few labels on the held-out rows to calibrate scores")
-                .expected(format!("at least {LEAST_POSITIVES}"))
+        self.calibrated(holdout)?.ok_or_else(|| {
+            Error::value("scores cannot be calibrated: held-out rows have too few labels, or scores tell nothing about them")
+                .expected(format!("at least {LEAST_POSITIVES} observed labels on held-out rows"))
                 .hint("hold more rows out, or leave the calibration out")
-        })?;
+        })
+    }
+
+    fn calibrated(&self, holdout: f64) -> Result<Option<(Choice, Calibration)>> {
+        let Some(trials) = Trials::new(self, holdout, CALIBRATION)? else { return Ok(None) };
         let mut search = Search { trials: &trials, choice: trials.open_choice(), best: None };
         let sampled = self.with_labels(&trials.sampled);
         search.offer(&sampled, &sampled.layout(&trials.rows)?)?;
-        match search.best {
-            Some(calibration) => Ok((search.choice, calibration)),
-            None => Err(Error::value("the scores of held-out rows tell nothing about their labels")
-                .hint("features that say something about labels, or leave the calibration out")),
-        }
+        Ok(search.best.map(|calibration| (search.choice, calibration)))
     }
 }
 

@@ -85,6 +85,7 @@ fn solve<const W: usize>(problem: &Problem<'_>, first: u32, dual: &Dual, decay: 
     let size = std::mem::replace(&mut state.size, 0.0);
     pass(rows, &some, &mut state);
     state.size = size;
+    state.keep_bias();
     let (mut short, mut iterations) = (0, 0);
     for _ in 0..dual.max_passes {
         if !state.open.contains(&1.0) {
@@ -172,6 +173,18 @@ impl<const W: usize> State<W> {
             let balance = f64::from(self.pull[lane] / self.size) * f64::from(self.diagonals[1][lane].max(self.diagonals[0][lane]));
             gradients[lane] <= tolerance * tolerance * starts[lane] && balance.abs() <= tolerance * 2.0 * rare
         })
+    }
+
+    /// The weight of the bias's feature as it follows from the dual variables, and the centre from which it gives the bias of before.
+    fn keep_bias(&mut self) {
+        let mut sums = [0.0f64; W];
+        for (line, bits) in self.alphas.get().iter().zip(&self.observed) {
+            (0..W).for_each(|lane| sums[lane] += f64::from(if bits >> lane & 1 == 1 { line[lane] } else { -line[lane] }));
+        }
+        for lane in 0..W {
+            self.pull[lane] = self.size * sums[lane] as f32;
+            self.centre[lane] -= self.size * self.pull[lane];
+        }
     }
 
     /// A step of the method of multipliers.

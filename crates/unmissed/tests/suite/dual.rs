@@ -97,14 +97,13 @@ fn rows_of_any_size_have_an_optimum() {
 }
 
 #[test]
-fn labels_that_were_never_observed_rank_last() {
+fn labels_that_were_never_observed_have_low_scores_and_no_weights() {
     let data = data();
     let p = Propensities::new("given", vec![1.0; LABELS as usize]).unwrap();
-    let model = train(&data, &p, |_| ());
-    let logits = model.logits(data.features().unwrap(), 0..ROWS).unwrap();
-    for row in logits.chunks_exact(LABELS as usize) {
-        assert!(row[1..].iter().all(|logit| *logit > row[0]), "{row:?}");
-    }
+    let model = train(&data, &p, |request| request.decay = vec![1e-2]);
+    assert!((0..60).all(|feature| model.weight(feature, 0) == 0.0));
+    // The log-odds of half an observation.
+    assert!((model.bias()[0] - (0.5f32 / 400.5).ln()).abs() < 1e-3, "{}", model.bias()[0]);
 }
 
 #[test]

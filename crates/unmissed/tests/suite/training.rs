@@ -448,11 +448,13 @@ fn propensities_are_raised_to_what_the_data_allow() {
     let features = Features::Dense(Dense::new(6000, 1, (0..6000).map(|row| x(row) as f32).collect::<Vec<_>>()).unwrap());
     let data = Dataset::new(Some(features), labels).unwrap();
     let p = Propensities::new("one too small", vec![0.05, 0.5]).unwrap();
-    let (raised, trained) = Trainer::new(TrainRequest::default()).propensities(&p).train(&data).unwrap();
+    // A decay of its own: no calibration that the labels would have in common.
+    let request = TrainRequest { decay: vec![1e-3], ..TrainRequest::default() };
+    let (raised, trained) = Trainer::new(request.clone()).propensities(&p).train(&data).unwrap();
     let used = trained.used.unwrap();
     assert_eq!((trained.outcome.raised_propensities, used.source(0)), (1, ValueSource::Raised));
     assert!(used.get(0) > 0.3 && used.get(0) < 0.5 && used.get(1) == 0.5, "{:?}", used.values());
-    let as_given = TrainRequest { raise: false, ..TrainRequest::default() };
+    let as_given = TrainRequest { raise: false, ..request };
     let (kept, trained) = Trainer::new(as_given).propensities(&p).train(&data).unwrap();
     assert_eq!((trained.outcome.raised_propensities, trained.used.unwrap().get(0)), (0, 0.05));
     assert!(raised.bias()[0] != kept.bias()[0] && raised.bias()[1] == kept.bias()[1]);

@@ -12,6 +12,7 @@ pub mod balls;
 pub mod ratings;
 pub mod survey;
 
+#[cfg(feature = "experiments")]
 pub(crate) use survey::world::draw as draw_items;
 
 use super::Dataset;
