@@ -110,3 +110,40 @@ fn coverage_has_the_singleton_formula() {
     let (found, wanted) = (difference.se.unwrap().powi(2), wanted(shares, twos(0) + twos(1) - 2.0 * both));
     assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
 }
+
+/// Intervals hold the expected value at this number of rows; 400 draws have a standard error of 1.1 points at 95 %.
+#[test]
+fn intervals_of_label_means_cover() {
+    const MANY: usize = 60;
+    let p = |j: usize| 0.95 - 0.008 * j as f64;
+    let draw = |seed: u64| {
+        // Labels of falling frequency: the last ones are seldom hit more than once.
+        let complete = Rows::random(150, MANY, 0.5, 0.5, 7_000 + 10 * seed);
+        let observed = complete.masked(&(0..MANY).map(p).collect::<Vec<_>>(), 9_000_000 + seed);
+        let other = Rows::random(150, MANY, 0.5, 0.2, 7_000 + 10 * seed);
+        let (truth, a, b) = (observed.labels(), complete.scores(), other.scores());
+        let p = Propensities::new("p", (0..MANY).map(p).collect()).unwrap();
+        let evaluation = Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().propensity(p);
+        evaluation.metrics(&["macro-f", "coverage:observed"]).unwrap().ks(&[3]).unwrap().run().unwrap()
+    };
+    let results: Vec<EvaluationResult> = (0..400).map(draw).collect();
+    let check = |name: String, values: Vec<(f64, f64, f64)>| {
+        let mean = values.iter().map(|value| value.0).sum::<f64>() / values.len() as f64;
+        let held = values.iter().filter(|(_, low, high)| *low <= mean && mean <= *high).count() as f64 / values.len() as f64;
+        assert!((0.91..=0.985).contains(&held), "{name}: {held}");
+    };
+    for (place, row) in results[0].rows.iter().enumerate() {
+        let of = |result: &EvaluationResult| {
+            let row = &result.rows[place];
+            (row.value.unwrap(), row.low.unwrap(), row.high.unwrap())
+        };
+        check(format!("{} {} {}", row.metric, row.estimator, row.model), results.iter().map(of).collect());
+    }
+    for (place, row) in results[0].comparisons.iter().enumerate() {
+        let of = |result: &EvaluationResult| {
+            let row = &result.comparisons[place];
+            (row.difference.unwrap(), row.low.unwrap(), row.high.unwrap())
+        };
+        check(format!("{} {} difference", row.metric, row.estimator), results.iter().map(of).collect());
+    }
+}
