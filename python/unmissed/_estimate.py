@@ -44,6 +44,7 @@ def _options(**given: Any) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in given.items() if value is not None]
 
 
+@listed("curves")
 @renamed(threads="n_jobs")
 def fit_propensity(
     model: str,
@@ -62,7 +63,9 @@ def fit_propensity(
     Parameters
     ----------
     model : str
-        The family: ``"power"``, ``"power:relative"``, ``"richards"``, ``"jpv"`` or ``"constant"``.
+        The curve to fit:
+
+        {curves}
     train : labels
         Training labels.
     controlled : labels, optional

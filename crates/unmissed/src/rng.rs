@@ -46,6 +46,8 @@ pub(crate) enum Purpose {
     JointStarts = 17,
     /// The order of rows in the passes of the dual solver, by the first label of a block.
     DualSteps = 18,
+    /// Which rows a tally keeps (stream 0).
+    RowSample = 19,
 }
 
 /// The stream for `index` under `purpose`.

@@ -18,6 +18,7 @@
 //! Labels only go missing, nothing false is observed. One number per label means that missingness does not depend on the row.
 
 pub mod bands;
+mod calibration;
 pub mod checks;
 pub mod contradiction;
 mod curve;
@@ -39,6 +40,7 @@ mod row_ids;
 pub mod rows;
 pub mod sample_size;
 pub mod table_file;
+pub mod together;
 
 pub use curve::{At, Curve, CurveParameter, Hint, ParameterScale, Sample};
 pub use origin::{Learned, Origin};

@@ -88,6 +88,10 @@ pub struct Propensities {
     intervals: Option<Vec<Option<Interval>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     inverse_variances: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score_inverses: Option<Vec<f64>>,
+    #[serde(skip)]
+    common_errors: Vec<Vec<f64>>,
     notes: Vec<String>,
 }
 
@@ -102,7 +106,17 @@ impl Propensities {
         }
         let sources = vec![ValueSource::Estimated; values.len()];
         let origin = origin.into();
-        Ok(Propensities { origin, bound: Bound::Exact, values, sources, intervals: None, inverse_variances: None, notes: vec![] })
+        Ok(Propensities {
+            origin,
+            bound: Bound::Exact,
+            values,
+            sources,
+            intervals: None,
+            inverse_variances: None,
+            score_inverses: None,
+            common_errors: Vec::new(),
+            notes: Vec::new(),
+        })
     }
 
     /// Takes values that may exceed 1, sets those to 1 and marks them; zero, negative and NaN stay errors.
@@ -173,6 +187,32 @@ impl Propensities {
     pub fn with_inverse_variances(mut self, variances: Vec<f64>) -> Result<Self> {
         self.same_length("variances", variances.len())?;
         self.inverse_variances = Some(variances);
+        Ok(self)
+    }
+
+    /// Gives the inverse propensities that estimates of metrics use instead of `1/p`. They need not be at least 1: a floor would bias
+    /// sums over labels upwards.
+    pub fn with_score_inverses(mut self, inverses: Vec<f64>) -> Result<Self> {
+        self.same_length("inverse propensities", inverses.len())?;
+        if let Some(label) = inverses.iter().position(|q| !(*q >= 0.0 && q.is_finite())) {
+            return Err(Error::value(format!("the inverse propensity of label {label} is out of range"))
+                .expected("a finite number of at least 0")
+                .found(digits(inverses[label])));
+        }
+        self.score_inverses = Some(inverses);
+        Ok(self)
+    }
+
+    /// Adds errors that labels have in common, such as those of a curve: each is a number for every label, and the covariance of the
+    /// inverse propensities is `diag(variances) + sum_r c_r c_r'`.
+    pub fn with_common_errors(mut self, errors: Vec<Vec<f64>>) -> Result<Self> {
+        for error in &errors {
+            self.same_length("common errors", error.len())?;
+            if let Some(label) = error.iter().position(|value| !value.is_finite()) {
+                return Err(Error::value(format!("a common error of label {label} is not a number")));
+            }
+        }
+        self.common_errors = errors;
         Ok(self)
     }
 
@@ -253,6 +293,27 @@ impl Propensities {
     /// The variance of `1/p` of a label, where it is known.
     pub fn inverse_variance(&self, label: u32) -> Option<f64> {
         self.inverse_variances.as_ref().map(|all| all[label as usize]).filter(|v| v.is_finite())
+    }
+
+    /// The inverse propensity of a label that estimates of metrics use.
+    pub fn score_inverse(&self, label: u32) -> f64 {
+        self.score_inverses.as_ref().map_or(1.0 / self.values[label as usize], |all| all[label as usize])
+    }
+
+    /// Those of all labels, where they are not `1/p`.
+    pub fn score_inverses(&self) -> Option<&[f64]> {
+        self.score_inverses.as_deref()
+    }
+
+    /// Errors that labels have in common.
+    pub fn common_errors(&self) -> &[Vec<f64>] {
+        &self.common_errors
+    }
+
+    /// Whether it is known how uncertain they are.
+    pub fn is_uncertain(&self) -> bool {
+        let has_variance = |all: &Vec<f64>| all.iter().any(|variance| variance.is_finite() && *variance > 0.0);
+        !self.common_errors.is_empty() || self.inverse_variances.as_ref().is_some_and(has_variance)
     }
 
     /// What everybody who uses the values should know.

@@ -213,6 +213,9 @@ fn of_all(estimate: &Estimate, propensities: &Propensities, evidence: &Propensit
         sources.row(cells![source.name(), propensities.from_source(source)]);
     }
     let document = Document::new().table(band_table(std::slice::from_ref(propensities), stats)?).table(sources);
+    if estimate.fit.is_none() {
+        return Ok(document);
+    }
     let beyond = checks::extrapolated(propensities, stats, stats, estimate.fit.as_ref())?;
     Ok(document.note(format!(
         "{} labels with {:.1} % of the positives lie outside of what the curve was fitted to: their values are extrapolated.",

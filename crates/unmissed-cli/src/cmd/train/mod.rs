@@ -4,8 +4,8 @@ mod present;
 mod request;
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed};
-use std::path::PathBuf;
+use crate::args::{Reading, Seed, check_output};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use unmissed::Error;
 use unmissed::data::{Dataset, Rate, read_row_set};
@@ -91,6 +91,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let mut request = request::request(args)?;
     // Names that do not exist and options that do not go together are reported before data are read.
     request.check()?;
+    let inputs: Vec<&Path> = std::iter::once(&args.data).chain(&args.tuning.validation).map(AsRef::as_ref).collect();
+    for output in std::iter::once(&args.output).chain(&args.propensities_out) {
+        check_output(output, &inputs)?;
+    }
 
     let data = args.reading.dataset(&args.data, app)?;
     if data.features().is_none() {

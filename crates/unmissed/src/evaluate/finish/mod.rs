@@ -1,8 +1,9 @@
 //! From a tally to results: every value with its standard error and interval, comparisons, findings and notes.
 //!
 //! `totals.rs` looks totals up; `measure.rs` makes values and variances of them under propensities per label, `row_dependent.rs` under
-//! row-dependent ones, `robust.rs` from pairs of known status, `omega.rs` from matched rows; `labels.rs` has means over labels, with `bootstrap.rs`. [`compare`] compares
-//! models, `diagnose.rs` says what to know before believing the numbers.
+//! row-dependent ones, `robust.rs` from pairs of known status, `omega.rs` from matched rows; `labels.rs` has means over labels, with
+//! `jackknife.rs` (`label_loss.rs` is what a label loses with a row) or, on request, `bootstrap.rs`, and `label_masks.rs`. `uncertainty.rs` adds what
+//! estimated propensities are uncertain by. [`compare`] compares models, `diagnose.rs` says what to know before believing the numbers.
 
 mod bootstrap;
 pub(in crate::evaluate) mod by_count;
@@ -10,19 +11,28 @@ pub mod compare;
 mod diagnose;
 mod gains;
 pub mod interval;
+mod jackknife;
+mod label_loss;
+mod label_masks;
 mod label_sums;
 mod labels;
 mod measure;
 mod omega;
+mod out_of_fold;
+mod pooled;
 mod robust;
 mod row_dependent;
+mod sensitivity;
 mod totals;
+mod uncertainty;
 
 use self::bootstrap::{Replicates, replicates};
 use self::interval::Measured;
+use self::jackknife::Jackknife;
 use self::label_sums::{LabelSums, label_sums, label_terms};
+use self::uncertainty::SlopeCache;
 use crate::error::{Error, Result};
-use crate::evaluate::plan::settings::{GroupShare, KnownPairs, Settings, Term};
+use crate::evaluate::plan::settings::{GroupShare, Kind, KnownPairs, Settings, Term};
 use crate::evaluate::report::{EvaluationResult, Row};
 use crate::evaluate::tally::Tally;
 use crate::evaluate::tally::exact_layout::ExactLayout;
@@ -30,6 +40,7 @@ use crate::evaluate::tally::layout::Layout;
 use crate::metrics::{Assumption, Estimator, Shape};
 use crate::progress::{Progress, Silent};
 use crate::request::EMPTY_ROWS;
+use std::cell::RefCell;
 
 /// What observed labels are weighed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +86,8 @@ struct Finish<'a> {
     /// Places of the label metrics among the metrics.
     label_places: Vec<usize>,
     replicates: Option<Replicates>,
+    jackknife: Option<Jackknife>,
+    slopes: RefCell<SlopeCache>,
 }
 
 impl Tally {
@@ -86,10 +99,12 @@ impl Tally {
     /// The same with progress: the bootstrap takes long.
     pub fn finish_watched(&self, progress: &dyn Progress) -> Result<EvaluationResult> {
         let finish = Finish::new(self, progress)?;
-        let rows = finish.rows()?;
-        let comparisons = compare::comparisons(&finish)?;
+        let mut rows = finish.rows()?;
+        let mut comparisons = compare::comparisons(&finish)?;
+        let bounds = sensitivity::add(&finish, &mut rows, &mut comparisons);
         let findings = diagnose::findings(&finish, &rows, &comparisons)?;
-        let notes = diagnose::notes(&finish);
+        let mut notes = diagnose::notes(&finish);
+        notes.extend(bounds);
         let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
         Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions().clone(), findings, notes })
     }
@@ -113,6 +128,8 @@ impl<'a> Finish<'a> {
             labels: (0..models).map(|model| label_sums(tally, model)).collect::<Result<_>>()?,
             label_places,
             replicates: replicates(tally, progress)?,
+            jackknife: Jackknife::new(tally)?,
+            slopes: RefCell::default(),
         })
     }
 
@@ -129,7 +146,8 @@ impl<'a> Finish<'a> {
 
     /// Where the numbers of a metric and estimator come from.
     fn sources(&self, metric: usize, estimator: Estimator) -> Vec<Source> {
-        let columns = self.settings.columns_of(estimator).into_iter().map(Source::Column);
+        let left_out = |column: &usize| estimator == Estimator::Unbiased && self.settings.metrics[metric].left_out.contains(column);
+        let columns = self.settings.columns_of(estimator).into_iter().filter(|column| !left_out(column)).map(Source::Column);
         let by_row = self.settings.row_dependent.iter().enumerate().filter(|(_, of)| match estimator {
             Estimator::Unbiased => of.metrics[metric],
             Estimator::Ratio => of.fits.iter().flatten().any(|fit| fit.ratios[metric].iter().any(|ratios| !ratios.is_empty())),
@@ -208,6 +226,7 @@ impl<'a> Finish<'a> {
                     assumption,
                     bias,
                     expected_error: self.expected_error(key, model),
+                    sensitivity: None,
                 });
             }
         }
@@ -224,6 +243,9 @@ impl<'a> Finish<'a> {
             }
             (Estimator::Unbiased, Shape::Product, Source::RowDependent(_)) => Assumption::RowDependentIndependent,
             (Estimator::Unbiased, _, Source::RowDependent(_)) => Assumption::RowDependent,
+            (Estimator::Unbiased, Shape::Sum(term), _) if self.settings.is_controlled && term.pooled() => {
+                Assumption::KnownRatePooled
+            }
             (Estimator::Unbiased, Shape::Sum(_), _) if self.settings.is_controlled => Assumption::KnownRate,
             (Estimator::Unbiased, Shape::Product, _) if self.settings.controlled.is_some() => Assumption::WithoutReplacement,
             _ => declared,
@@ -234,6 +256,7 @@ impl<'a> Finish<'a> {
     fn measure(&self, key: Key, model: usize) -> Measured {
         match (key.source, self.term(key)) {
             (_, None) => self.measure_label(key, model),
+            (Source::Column(_), Some((_, Term { kind: Kind::Sum { pooled: true, .. }, .. }))) => self.measure_pooled(key, model),
             (Source::Column(_), Some((_, term))) => self.measure_column(key, term, model),
             (Source::RowDependent(of), Some((_, term))) if key.estimator == Estimator::Ratio => {
                 self.measure_ratio(key, term, of, model)
@@ -249,7 +272,10 @@ impl<'a> Finish<'a> {
         let (of_a, of_b) = (self.measure(key, a), self.measure(key, b));
         let (Some(x), Some(y)) = (of_a.value, of_b.value) else { return Measured::default() };
         let variance = match (key.source, self.term(key)) {
-            (_, None) => self.label_difference_variance(key, a, b),
+            (_, None) => self.label_difference_variance(key, pair, a, b),
+            (Source::Column(_), Some((_, Term { kind: Kind::Sum { pooled: true, .. }, .. }))) => {
+                self.pooled_difference_variance(key, pair, (a, b))
+            }
             (Source::Column(_), Some((_, term))) => self.column_difference_variance(key, term, pair, (a, b), (of_a, of_b)),
             (Source::RowDependent(of), Some((_, term))) if key.estimator == Estimator::Ratio => {
                 self.ratio_difference_variance(key, term, of, pair, (a, b))

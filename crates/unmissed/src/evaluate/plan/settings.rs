@@ -17,8 +17,15 @@ pub(in crate::evaluate) struct Column {
     pub(in crate::evaluate) origin: Option<String>,
     /// For a clipped column: the column it is made from, and the largest inverse propensity.
     pub(in crate::evaluate) clip: Option<(usize, f64)>,
-    /// Whether the propensities carry variances.
+    /// Whether it is known how uncertain the propensities are.
     pub(in crate::evaluate) uncertain: bool,
+    /// How many errors labels have in common.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(in crate::evaluate) common_errors: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A metric that is computed, with its estimators.
@@ -27,6 +34,9 @@ pub(in crate::evaluate) struct ChosenMetric {
     pub(in crate::evaluate) metric: String,
     pub(in crate::evaluate) beta: f64,
     pub(in crate::evaluate) estimators: Vec<Estimator>,
+    /// Columns on which the unbiased estimate is left out, since it would be numerically meaningless.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::evaluate) left_out: Vec<usize>,
 }
 
 impl ChosenMetric {
@@ -149,16 +159,17 @@ impl Settings {
         &self.request.conventions
     }
 
-    /// Whether the best row terms are needed.
+    /// Whether the best row terms are needed, or all relevant labels of a row, which take their place where rows are pooled.
     pub(in crate::evaluate) fn has_best(&self) -> bool {
-        self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized))
+        let is_pooled =
+            |chosen: &ChosenMetric| chosen.metric().is_ok_and(|metric| matches!(metric.shape(), Shape::Sum(term) if term.pooled()));
+        self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized) || is_pooled(chosen))
     }
 
-    /// The column of the propensities, when there is one set of them: only then is it clear how what is observed varies with what is
-    /// missing.
-    pub(in crate::evaluate) fn only_column(&self) -> Option<usize> {
-        let given = self.columns_of(Estimator::Unbiased);
-        (given.len() == 1).then(|| given[0])
+    /// The columns of propensities. How what is observed varies with what is missing depends on them: with several, it goes by the
+    /// smallest propensity of each label.
+    pub(in crate::evaluate) fn propensity_columns(&self) -> Vec<usize> {
+        self.columns_of(Estimator::Unbiased)
     }
 
     /// Whether labels are looked up that are predicted but nowhere positive: for the bias of clipping, and for the groups of
@@ -206,7 +217,26 @@ impl Settings {
     /// Whether anything needs counts by label.
     pub(in crate::evaluate) fn by_label(&self) -> Result<bool> {
         let uses_counts = self.columns.iter().any(|column| column.uncertain || column.clip.is_some());
-        Ok(uses_counts || self.has_label_metrics()?)
+        Ok(uses_counts || self.request.sensitivity.is_some() || self.has_label_metrics()?)
+    }
+
+    /// Whether the finish needs single rows: for the variance of means over labels, and for what uncertain propensities do to estimates
+    /// that are no sums over labels.
+    pub(in crate::evaluate) fn has_sample(&self) -> Result<bool> {
+        // Mask intervals need them for what two models have in common.
+        let is_needed = if self.is_mask() { self.models.len() > 1 } else { self.request.bootstrap == 0 };
+        Ok((is_needed && self.has_label_metrics()?) || self.columns.iter().any(|column| column.uncertain))
+    }
+
+    /// Where the common errors of a column start among those of all columns.
+    pub(in crate::evaluate) fn errors_of(&self, column: usize) -> std::ops::Range<usize> {
+        let start = self.columns[..column].iter().map(|column| column.common_errors).sum();
+        start..start + self.columns[column].common_errors
+    }
+
+    /// How many common errors all columns have together.
+    pub(in crate::evaluate) fn error_width(&self) -> usize {
+        self.columns.iter().map(|column| column.common_errors).fold(0, usize::saturating_add)
     }
 
     /// Whether a metric is a mean over labels.
@@ -229,9 +259,12 @@ impl Settings {
                     scales: self.ks().iter().map(|k| term.scale(*k)).collect(),
                     weighted: term.weighted(),
                     by_relevant: term.by_relevant(),
+                    pooled: term.pooled(),
                 },
                 Shape::Product => Kind::Product,
-                Shape::Set(term) => Kind::Set { term, unbiased: chosen.wants(Estimator::Unbiased) },
+                Shape::Set(term) => {
+                    Kind::Set { term, unbiased: chosen.wants(Estimator::Unbiased), left_out: chosen.left_out.clone() }
+                }
                 Shape::Label(_) => continue,
             };
             let bounds = self.bounds.get(terms.len()).cloned().unwrap_or_default();
@@ -253,12 +286,12 @@ pub(in crate::evaluate) struct Term {
 /// How its row terms are computed.
 pub(in crate::evaluate) enum Kind {
     /// Discounts by rank, what the sum at each k is divided by, and whether rows are divided by their given number of relevant
-    /// labels.
-    Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool },
+    /// labels, and all of them by all relevant labels.
+    Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool, pooled: bool },
     /// `1 - prod (1 - y)`: the complement, which is 0 for the many rows without hits.
     Product,
-    /// Any function of the label set.
-    Set { term: &'static dyn SetTerm, unbiased: bool },
+    /// Any function of the label set, and columns on which its unbiased estimate is left out.
+    Set { term: &'static dyn SetTerm, unbiased: bool, left_out: Vec<usize> },
 }
 
 impl Term {

@@ -14,7 +14,7 @@ use serde_json::json;
 /// What models are trained with: the propensities of either noise, or none.
 pub(in crate::experiments) const METHODS: [&str; 3] = [NOISES[0], NOISES[1], "none (vanilla)"];
 
-/// Dimensions and radii of the artificial sets: the paper's labels a row, and a set on which the wrong model is preferred.
+/// Dimensions and radii of the artificial sets: the paper's labels per row, and a set on which the wrong model is preferred.
 pub(super) const BALLS: [(usize, &str); 2] = [(6, "0.1,0.8"), (10, "0.2,0.88")];
 
 /// Real sets with more pairs of training row and label than this are done once, which takes as long as many repetitions of others.

@@ -194,11 +194,13 @@ impl<'a> PropensityEvidence<'a> {
         inputs.flat_map(|input| input.fields()).map(|field| field.name).collect()
     }
 
-    /// Refuses evidence that is not about the training labels: sizes that differ, rates out of range.
+    /// Rejects evidence that is not about the training labels, or contradicts itself: sizes that differ, rates out of range, rows
+    /// with more positives than labels were shown.
     pub fn check(&self) -> Result<()> {
         if let Some(controlled) = &self.controlled {
             same_labels(&self.stats, &LabelStats::of(controlled.labels))?;
             controlled.rate.check(self.stats.labels())?;
+            controlled.rate.check_rows(controlled.labels)?;
         }
         if let Some(later) = self.later {
             same_shape(self.train, later)?;
@@ -212,7 +214,9 @@ impl<'a> PropensityEvidence<'a> {
     }
 
     pub(super) fn controlled_of(&self, estimator: &str) -> Result<ControlledSet<'a>> {
-        self.controlled.ok_or_else(|| lacks(estimator, EstimatorInput::Controlled))
+        let controlled = self.controlled.ok_or_else(|| lacks(estimator, EstimatorInput::Controlled))?;
+        controlled.rate.check_rows(controlled.labels)?;
+        Ok(controlled)
     }
 
     pub(super) fn later_of(&self, estimator: &str) -> Result<&'a Labels<'a>> {
