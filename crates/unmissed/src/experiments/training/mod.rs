@@ -23,7 +23,7 @@ use serde_json::json;
 use worlds::{Plan, WORLDS};
 
 /// The worlds of the smallest size, which is for tests.
-const TINY: [&str; 3] = ["small survey", "50 controlled", "balls, power"];
+const TINY: [&str; 2] = ["small survey", "balls, power"];
 
 /// See the module's page.
 pub(super) struct Training;
