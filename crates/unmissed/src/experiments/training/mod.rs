@@ -55,7 +55,7 @@ impl Experiment for Training {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "20 min", full: "3 h" }
+        Took { quick: "20 min", full: "180 min" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
