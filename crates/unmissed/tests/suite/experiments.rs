@@ -96,6 +96,7 @@ fn controlled_rows_tell_propensities() {
 
 /// A small part of the study of training.
 #[test]
+#[ignore = "half a minute of processor time"]
 fn corrections_do_not_lose_to_doing_nothing() {
     let outcome = run("training");
     let must = ["the stack is not below", "nor is it where", "the default correction with the true"];
