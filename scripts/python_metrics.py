@@ -98,6 +98,17 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         0.5
         """,
     ),
+    "recall-pooled": Text(
+        """Recall at k of all rows together: the share of all relevant labels that are among the k best-ranked of their row.
+
+``sum_i sum_{r <= k} y_ij / sum_i n_i`` with n_i relevant labels in row i. Rows count by their number of relevant labels, where `recall`
+counts each row once. It is also what a controlled set says about recall.""",
+        """
+        >>> import unmissed as um
+        >>> round(um.recall_pooled([[0, 1], [2]], [[0, 2, 1], [2]], k=1), 4)
+        0.6667
+        """,
+    ),
     "weighted-precision": Text(
         """Precision at k with a weight for each label, averaged over rows.
 

@@ -87,7 +87,10 @@ pub(crate) fn fit_propensity<'py>(
         let stats = LabelStats::of(&train);
         let evidence = match (controlled, known) {
             // The level is that of intervals, which a fit does not look at.
-            (Some((set, rates)), None) => direct::direct(&stats, &LabelStats::of(&set), &rates, 0.95)?.evidence(),
+            (Some((set, rates)), None) => {
+                rates.check_rows(&set)?;
+                direct::direct(&stats, &LabelStats::of(&set), &rates, 0.95)?.evidence()
+            }
             (None, Some(known)) => CurveEvidence::from_propensities(&known, &stats)?,
             _ => {
                 return Err(

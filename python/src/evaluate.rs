@@ -13,7 +13,7 @@ use unmissed::Result;
 use unmissed::data::{Csr, LabelStats, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Groups};
-use unmissed::propensity::rows::{GivenCovariate, RowModel};
+use unmissed::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
 use unmissed::propensity::{Propensities, RowPropensities};
 use unmissed::request::{EvaluateRequest, KList, Level};
 
@@ -23,6 +23,8 @@ use unmissed::request::{EvaluateRequest, KList, Level};
 pub(crate) struct Request<'py> {
     train: Option<Sparse<'py>>,
     propensities: Vec<Given<'py>>,
+    later: Option<Sparse<'py>>,
+    train_predictions: Matrices<'py>,
     row_propensities: Vec<(String, Py<Rows>)>,
     row_covariates: Columns<'py>,
     pair_covariates: Matrices<'py>,
@@ -36,6 +38,7 @@ pub(crate) struct Request<'py> {
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
     clip: Option<f64>,
+    sensitivity: Option<String>,
     rate: Option<RateGiven<'py>>,
     shown: Option<Sparse<'py>>,
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
@@ -68,6 +71,7 @@ impl Request<'_> {
             groups,
             weights,
             clip: self.clip,
+            sensitivity: self.sensitivity.as_ref().map(|text| text.parse()).transpose()?,
             rate,
             conventions: self.conventions.as_ref().map_or(Ok(default.conventions), |text| text.parse())?,
             ..EvaluateRequest::default()
@@ -87,6 +91,8 @@ pub(crate) fn evaluate(
     let truth = truth.slices()?;
     let predictions = models.iter().map(|(name, scores)| Ok((name.as_str(), scores.slices()?))).collect::<PyResult<Vec<_>>>()?;
     let train = request.train.as_ref().map(|train| train.slices()).transpose()?;
+    let later = request.later.as_ref().map(|later| later.slices()).transpose()?;
+    let of_train = matrices(&request.train_predictions)?;
     let shown = request.shown.as_ref().map(|shown| shown.slices()).transpose()?;
     let mut propensities: Vec<Propensities> = Vec::new();
     for given in &request.propensities {
@@ -105,6 +111,8 @@ pub(crate) fn evaluate(
         let train = train.map(|train| train.labels()).transpose()?;
         let stats = train.as_ref().map(LabelStats::of);
         let shown = shown.map(|shown| shown.labels()).transpose()?;
+        let later = later.map(|later| later.labels()).transpose()?;
+        let of_train = read(&of_train)?;
         let scores = predictions.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
         let pairs = read(&of_pairs)?;
@@ -134,6 +142,23 @@ pub(crate) fn evaluate(
         }
         if let Some(counts) = counts {
             evaluation = evaluation.label_counts(counts)?;
+        }
+        match (&train, &later) {
+            (Some(train), Some(later)) => {
+                let matched = MatchedRows::new(train, later)?;
+                let matched = of_train.iter().try_fold(matched, |rows, (name, scores)| rows.predictions(name, scores))?;
+                evaluation = evaluation.later_snapshot(matched)?;
+            }
+            (None, Some(_)) => {
+                return Err(unmissed::Error::value("a later snapshot without the training labels that it is compared with")
+                    .hint("pass train="));
+            }
+            (_, None) if !of_train.is_empty() => {
+                return Err(
+                    unmissed::Error::value("training predictions are of use only with a later snapshot").hint("pass later=")
+                );
+            }
+            (_, None) => {}
         }
         evaluation.run()
     })?;

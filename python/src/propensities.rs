@@ -28,8 +28,9 @@ pub(crate) struct Given<'py> {
     notes: Vec<String>,
 }
 
-const SOURCES: [ValueSource; 3] = [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped];
-const BOUNDS: [(&str, Bounding); 3] = [("exact", Bounding::Exact), ("upper", Bounding::Upper), ("none", Bounding::None)];
+const SOURCES: [ValueSource; 5] = ValueSource::ALL;
+const BOUNDS: [(&str, Bounding); 4] =
+    [("exact", Bounding::Exact), ("upper", Bounding::Upper), ("lower", Bounding::Lower), ("none", Bounding::None)];
 
 impl Given<'_> {
     /// The checked object.

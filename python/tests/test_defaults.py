@@ -16,7 +16,7 @@ NOT_IN_PYTHON = {"evaluate": {"shard"}, "audit": set(), "train": {"validation", 
 
 #: Keywords that say how work is done, in which form data come, or what the data are: no choices about the result.
 OF_PYTHON = {
-    "evaluate": {"y_true", "y_pred", "train", "shown", "label_counts", "row_covariates", "pair_covariates", "n_labels"},
+    "evaluate": {"y_true", "y_pred", "train", "later", "train_predictions", "shown", "label_counts", "row_covariates", "pair_covariates", "n_labels"},
     "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels"},
     "train": set(),
 }

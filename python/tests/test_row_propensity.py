@@ -76,4 +76,4 @@ def test_audits_use_them(world):
     found = um.audit(seen[test], scores[test], train=seen[train], later=truth[train], train_predictions=scores[train], k=1)
     names = [standing["name"] for standing in found.standings]
     assert "by row" in names and "ratio of later and observed" in names
-    assert any("depend on the row" in sentence for sentence in found.sentences)
+    assert any("missed labels (omega)" in sentence for sentence in found.sentences)

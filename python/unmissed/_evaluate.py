@@ -35,12 +35,15 @@ def evaluate(
     *,
     train: LabelsLike | None = None,
     propensity: PropensitiesLike | None = None,
+    later: LabelsLike | None = None,
+    train_predictions: PredictionsLike | None = None,
     metrics: Sequence[str] | str | None = None,
     estimators: Sequence[str] | str | None = None,
     k: int | Sequence[int] = (1, 3, 5),
     groups: GroupsLike | None = None,
     weights: WeightsLike | None = None,
     clip: float | None = None,
+    sensitivity: float | str | None = None,
     rate: RateLike | None = None,
     shown: LabelsLike | None = None,
     label_counts: NumbersLike | None = None,
@@ -71,10 +74,17 @@ def evaluate(
     propensity : str, Propensities, RowPropensity, array-like, or list of these, optional
         Propensity models: ``"jpv"``, ``"jpv:a=0.5,b=0.4"``, ``"power"``, ``"table:FILE"``, values for each label, or what
         `fit_row_propensity` gives (for sums over labels, with the ratio of later and observed hits beside it).
+    later : labels of shape (n_training_rows, n_labels), optional
+        A later snapshot of the rows of `train`, in the same order. With `train_predictions` it gives the estimates ``"omega"`` and
+        ``"ratio"`` and row-dependent propensities (``"rows"``), without them one propensity per label, and a finding that says what
+        that is worth.
+    train_predictions : predictions of shape (n_training_rows, n_labels), or dict of them by name, optional
+        The models' predictions for the rows of `train` by models that were not trained on them: `cross_val_top_k`.
     metrics : list of str, optional
         Which metrics, all by default: ``"precision"``, ``"recall:observed"``, ``"macro-f:beta=2"``, ...
     estimators : list of str, optional
-        ``"observed"``, ``"unbiased"``, ``"normalized"``, ``"clipped"``, ``"hajek"``, ``"ratio"``, ``"doubly-robust"``; by default all that each metric has.
+        ``"observed"``, ``"unbiased"``, ``"normalized"``, ``"clipped"``, ``"hajek"``, ``"omega"``, ``"ratio"``,
+        ``"doubly-robust"``; by default all that each metric has.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list.
     groups : bool, str or sequence of str, optional
@@ -85,6 +95,9 @@ def evaluate(
         ``"effective"``, or a number for each label.
     clip : float, optional
         Also estimates with inverse propensities cut at this value, and how biased they can be.
+    sensitivity : float or str, optional
+        How wrong would the propensities have to be? Bounds of unbiased sums and differences if the odds of being missed are off by at
+        most this factor for each label (``"2:pair"``: for each pair), and the factor at which the winner flips.
     rate : str, (r, m), float or array-like, optional
         `y_true` is a controlled set whose labels were shown at this rate.
     shown : labels, optional
@@ -145,6 +158,11 @@ def evaluate(
     request = {
         "train": training,
         "propensities": [one._arrays() for one in asked],
+        "later": None if later is None else _inputs.labels(later, "later", columns),
+        "train_predictions": [
+            (name, _inputs.scores(one, f"train_predictions[{name!r}]", columns))
+            for name, one in ([] if train_predictions is None else named_models(train_predictions))
+        ],
         "row_propensities": [(one.origin, one._native) for one in fitted],
         "row_covariates": _columns(row_covariates),
         "pair_covariates": _matrices(pair_covariates, columns),
@@ -158,6 +176,7 @@ def evaluate(
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
         "clip": optional(number, clip, "clip"),
+        "sensitivity": None if sensitivity is None else str(sensitivity),
         "rate": rate_of(rate),
         "shown": None if shown is None else _inputs.labels(shown, "shown", columns),
         "label_counts": None if label_counts is None else row_counts(label_counts),

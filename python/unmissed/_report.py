@@ -32,6 +32,8 @@ class Row:
     n: int
     assumption: str
     bias: float | None = None
+    expected_error: float | None = None
+    sensitivity: dict[str, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Comparison:
     high: float | None
     p: float | None
     significant: bool
+    sensitivity: dict[str, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +107,7 @@ class Report:
             raise ImportError("data frames need pandas: pip install pandas") from error
         names = [field.name for field in dataclasses.fields(Row)]
         frame = pandas.DataFrame([dataclasses.astuple(row) for row in self.rows], columns=names)
-        numbers = ["value", "se", "low", "high", "bias"]
+        numbers = ["value", "se", "low", "high", "bias", "expected_error"]
         return frame.astype({name: float for name in numbers})
 
     def value(

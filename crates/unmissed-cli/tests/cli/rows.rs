@@ -122,8 +122,8 @@ fn row_dependent_estimates_have_tallies() {
         "known.csv",
         format!("row,probability\n{}", (0..50).map(|row| format!("{},0.5\n", 2 * row)).collect::<String>()).as_bytes(),
     );
-    let common = "evaluate --test test.txt --predictions p=p.txt --predictions q=q.txt --propensity rows:rows.json --later test.txt \
-                  --later-rows known.csv";
+    let common = "evaluate --test test.txt --predictions p=p.txt --predictions q=q.txt --propensity rows:rows.json --test-later test.txt \
+                  --test-later-rows known.csv";
     let whole = dir.run(&format!("{common} --format json")).ok();
     for shard in 1..=3 {
         dir.run(&format!("{common} --shard {shard}/3 --tally {shard}.tally.zst")).ok();
@@ -150,7 +150,9 @@ fn audits_estimate_by_row_when_they_can() {
         json["verdict"]["standings"].as_array().unwrap().iter().map(|standing| standing["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"by row") && names.contains(&"ratio of later and observed"), "{names:?}");
     assert!(names.contains(&"timelapse, shrunken") || names.iter().any(|name| name.starts_with("timelapse")), "{names:?}");
-    assert!(json["verdict"]["sentences"].to_string().contains("propensities that depend on the row: p "), "{}", json["verdict"]);
+    assert!(json["verdict"]["sentences"].to_string().contains("(missed labels (omega)): p "), "{}", json["verdict"]);
+    let headlines = json["verdict"]["standings"].as_array().unwrap().iter().filter(|standing| standing["is_headline"] == true);
+    assert_eq!(headlines.map(|standing| standing["estimator"].as_str().unwrap()).collect::<Vec<_>>(), ["omega"]);
     assert!(dir.read("page.html").contains("do they come true?"));
 }
 
@@ -163,7 +165,7 @@ fn doubly_robust_estimates_say_what_they_assume() {
         format!("row,probability\n{}", (0..50).map(|row| format!("{},0.5\n", 2 * row)).collect::<String>()).as_bytes(),
     );
     let evaluate = "evaluate --test early.txt --predictions p.txt --metrics precision --k 1";
-    let json = dir.json(&format!("{evaluate} --later test.txt --later-rows known.csv"));
+    let json = dir.json(&format!("{evaluate} --test-later test.txt --test-later-rows known.csv"));
     let robust = |json: &serde_json::Value| {
         json["rows"].as_array().unwrap().iter().find(|row| row["estimator"] == "doubly-robust").unwrap().clone()
     };
@@ -172,7 +174,7 @@ fn doubly_robust_estimates_say_what_they_assume() {
     assert!(of_later["value"].as_f64() > json["rows"][0]["value"].as_f64(), "{of_later}");
     assert!(of_later["propensity"].is_null(), "{of_later}");
     assert!(json["notes"].to_string().contains("later labels are the truth"), "{}", json["notes"]);
-    let refused = dir.run(&format!("{evaluate} --later test.txt --later-rows hierarchy.tsv")).refused();
+    let refused = dir.run(&format!("{evaluate} --test-later test.txt --test-later-rows hierarchy.tsv")).refused();
     assert!(refused.contains("no column 'row'"), "{refused}");
 
     // Four of twelve labels were shown to each row.
@@ -185,4 +187,35 @@ fn doubly_robust_estimates_say_what_they_assume() {
     let of_shown = robust(&json);
     assert!(of_shown["assumption"].as_str().unwrap().contains("unbiased for any guesses"), "{of_shown}");
     assert!(of_shown["se"].as_f64() > Some(0.0) && of_shown["propensity"] == "rate:4/12", "{of_shown}");
+}
+
+/// With a later snapshot of the training rows and out-of-fold predictions no fit is needed beforehand; without predictions the output says
+/// what is lost, and what to run.
+#[test]
+fn evaluations_take_a_later_snapshot_of_the_training_rows() {
+    let dir = with_predictions();
+    let evaluate =
+        "evaluate --test test.txt --predictions p=p.txt --train train.txt --later train_late.txt --metrics precision --k 1,3";
+    let json = dir.json(&format!("{evaluate} --train-predictions p=oof.txt"));
+    let rows = json["rows"].as_array().unwrap();
+    let of = |estimator: &str| rows.iter().filter(|row| row["estimator"] == estimator).collect::<Vec<_>>();
+    assert_eq!((of("omega").len(), of("ratio").len(), of("unbiased").len()), (2, 2, 2));
+    assert!(of("omega").iter().all(|row| row["expected_error"].as_f64().unwrap() > 0.0 && row["propensity"].is_null()));
+    assert!(of("observed").iter().all(|row| row["expected_error"].is_null()));
+    let text = dir.run(&format!("{evaluate} --train-predictions p=oof.txt")).ok();
+    assert!(text.contains("expected error"), "{text}");
+
+    let only_omega = dir.json(&format!("{evaluate} --train-predictions p=oof.txt --estimators omega"));
+    assert_eq!(only_omega["rows"].as_array().unwrap().len(), 2);
+
+    let json = dir.json(evaluate);
+    let findings = json["findings"].to_string();
+    assert!(findings.contains("U014") && findings.contains("unmissed crossfit") && findings.contains("too high"), "{findings}");
+    let propensity = |row: &serde_json::Value| row["propensity"].as_str().is_some_and(|name| name.starts_with("timelapse"));
+    assert!(json["rows"].as_array().unwrap().iter().any(propensity), "{json}");
+
+    let refused = dir.run(&format!("{evaluate} --train-predictions other=oof.txt")).refused();
+    assert!(refused.contains("'other'") && refused.contains("name predictions alike"), "{refused}");
+    let refused = dir.run(&format!("{evaluate} --train-predictions p=p.txt")).refused();
+    assert!(refused.contains("p.txt") && refused.contains("matched rows"), "{refused}");
 }

@@ -53,7 +53,7 @@ impl<'a> Conclusion<'a> {
         if let Some(complete) = standings.iter().find(|standing| standing.is_truth).and_then(value) {
             return Conclusion::KnownScore { observed, complete };
         }
-        let corrected: Vec<f64> = standings.iter().filter(|s| s.propensity.is_some()).filter_map(value).collect();
+        let corrected: Vec<f64> = standings.iter().filter(|s| s.is_corrected()).filter_map(value).collect();
         let ends = corrected.iter().fold(None, |ends: Option<(f64, f64)>, value| {
             Some(ends.map_or((*value, *value), |(low, high)| (low.min(*value), high.max(*value))))
         });
@@ -158,7 +158,7 @@ pub(super) fn winners(standings: &[Standing]) -> Vec<&str> {
 impl<'a> FarScore<'a> {
     /// The corrected score that is farthest from complete labels, when it is far.
     fn find(standings: &'a [Standing]) -> Option<FarScore<'a>> {
-        let corrected = standings.iter().filter(|standing| standing.propensity.is_some());
+        let corrected = standings.iter().filter(|standing| standing.is_corrected());
         let scores = corrected.flat_map(|standing| standing.scores.iter().map(|score| (standing.name.as_str(), score)));
         scores
             .filter_map(|(standing, score)| {
@@ -200,8 +200,10 @@ mod tests {
             scores: scores.map(score).to_vec(),
             first: Some(first.into()),
             lead_stands: Some(true),
+            flips_at: None,
             agrees_with_truth: (!is_truth).then_some(true),
             contradicted: false,
+            is_headline: false,
         }
     }
 

@@ -1,21 +1,41 @@
-//! The findings of an audit: those of the evaluation, and U008 where evidence contradicts propensities.
+//! The findings of an audit: those of the evaluation, and those of the evidence: U008 where it contradicts
+//! propensities, U015 where models differ under them.
 
 use super::result::PropensityReport;
-use super::standings::is_contradicted;
-use crate::evaluate::EvaluationResult;
-use crate::evaluate::findings::{Finding, U008};
+use super::standings::{METRIC, is_contradicted};
+use crate::evaluate::findings::{Finding, U008, U015};
+use crate::evaluate::{Comparison, EvaluationResult};
+use crate::metrics::Estimator;
 use crate::propensity::contradiction::{Contradiction, EvidenceKind};
 
 /// Findings of the evaluation and of the evidence, by code.
-pub(super) fn findings(evaluation: &EvaluationResult, propensities: &[PropensityReport]) -> Vec<Finding> {
+pub(super) fn findings(evaluation: &EvaluationResult, propensities: &[PropensityReport], k: usize) -> Vec<Finding> {
     let mut findings = evaluation.findings.clone();
     for report in propensities.iter().filter(|report| is_contradicted(report)) {
         if let Some(against) = &report.against {
             findings.push(Finding::new(&U008, contradiction(&report.name, against)));
+            findings.extend(differences(evaluation, report, k));
         }
     }
     findings.sort_by(|a, b| a.code.cmp(&b.code));
     findings
+}
+
+/// Differences that a contradicted model takes for clear.
+fn differences(evaluation: &EvaluationResult, report: &PropensityReport, k: usize) -> Option<Finding> {
+    let is_here =
+        |c: &&Comparison| c.metric == METRIC && c.k == k && c.group == "all" && c.propensity.as_ref() == Some(&report.origin);
+    let here = evaluation.comparisons.iter().filter(is_here).filter(|c| c.estimator == Estimator::Unbiased);
+    let texts: Vec<String> = here
+        .filter_map(|c| {
+            let (difference, low, high) = (100.0 * c.difference?, 100.0 * c.low?, 100.0 * c.high?);
+            (low > 0.0 || high < 0.0).then(|| format!("{} - {} {difference:+.1} [{low:+.1}, {high:+.1}]", c.a, c.b))
+        })
+        .collect();
+    (!texts.is_empty()).then(|| {
+        let text = format!("{METRIC}@{k} in points under {}, which the evidence contradicts: {}", report.name, texts.join("; "));
+        Finding::new(&U015, text)
+    })
 }
 
 /// What the propensities claim against what the evidence says, then the numbers behind it.

@@ -27,6 +27,7 @@ pub mod demo;
 #[cfg(feature = "report")]
 mod explorer;
 mod findings;
+mod headline;
 pub mod order_map;
 pub mod provenance;
 mod recall_by_frequency;

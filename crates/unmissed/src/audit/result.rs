@@ -68,9 +68,9 @@ pub struct AuditResult {
 impl AuditResult {
     /// The short name of the propensities of a row; `observed` where there are none.
     pub fn short_name<'a>(&'a self, row: &'a Row) -> &'a str {
-        let Some(origin) = row.propensity.as_deref() else { return "observed" };
-        let report = || self.propensities.iter().find(|report| report.origin == origin).map(|report| report.name.as_str());
-        short_name(origin, row.estimator).or_else(report).unwrap_or(origin)
+        let origin = row.propensity.as_deref();
+        let report = || self.propensities.iter().find(|report| Some(&*report.origin) == origin).map(|report| report.name.as_str());
+        short_name(origin, row.estimator).or_else(report).or(origin).unwrap_or("observed")
     }
 
     /// The names of the predicting models.

@@ -3,17 +3,17 @@
 use super::builder::Audit;
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
-use crate::propensity::rows::{Calibration, RowEvidence, RowFit, RowModel};
+use crate::propensity::rows::{Calibration, MatchedRows, RowEvidence, RowFit, RowModel};
 use serde::Serialize;
 
-/// The name of these propensities among the others of an audit.
-pub const ROWS: &str = "rows";
+pub use crate::evaluate::ROWS;
 
-/// Their names in tables, and that of the baseline beside them.
-pub(super) fn short_name(origin: &str, estimator: Estimator) -> Option<&'static str> {
+/// Their names in tables, and those of the other estimates from matched rows beside them.
+pub(super) fn short_name(origin: Option<&str>, estimator: Estimator) -> Option<&'static str> {
     match (origin, estimator) {
-        (ROWS, Estimator::Ratio) => Some("ratio of later and observed"),
-        (ROWS, _) => Some("by row"),
+        (None, Estimator::Omega) => Some("missed labels (omega)"),
+        (Some(ROWS), Estimator::Ratio) => Some("ratio of later and observed"),
+        (Some(ROWS), _) => Some("by row"),
         _ => None,
     }
 }
@@ -58,6 +58,13 @@ pub(super) struct RowDependentFits {
 }
 
 impl Audit<'_> {
+    /// The training rows with a later snapshot, and what models predict for them; `None` when there is no such snapshot.
+    pub(super) fn matched_rows(&self) -> Result<Option<MatchedRows<'_>>> {
+        let (Some(train), Some(later)) = (self.train, self.later) else { return Ok(None) };
+        let rows = MatchedRows::new(train.labels(), later.labels())?;
+        self.train_predictions.iter().try_fold(rows, |rows, (name, scores)| rows.predictions(name, scores)).map(Some)
+    }
+
     /// A fit for each model that evidence and predictions allow.
     pub(super) fn fit_row_dependent(&self, seed: u64) -> Result<RowDependentFits> {
         let mut all = RowDependentFits::default();

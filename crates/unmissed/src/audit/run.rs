@@ -17,7 +17,7 @@ use crate::evaluate::{Evaluation, EvaluationResult, HitsByCount};
 use crate::metrics::Estimator;
 use crate::propensity::Sample;
 use crate::propensity::rows::RowModel;
-use crate::request::{AuditRequest, EvaluateRequest};
+use crate::request::{AuditRequest, EvaluateRequest, Sensitivity};
 
 /// Points of a rank-frequency plot.
 const POINTS: usize = 300;
@@ -41,13 +41,14 @@ impl Audit<'_> {
         let by_row = self.fit_row_dependent(request.seed)?;
         let (evaluation, tallies) = self.evaluate_test(&checked, &candidates, &by_row.models, stats)?;
         let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), stats)).transpose()?;
-        let verdict = Verdict::new(&evaluation, truth.as_ref(), &propensities, k);
+        let mut verdict = Verdict::new(&evaluation, truth.as_ref(), &propensities, k);
+        verdict.sentences.extend(self.truth.and_then(|truth| incomplete_truth(self.test.labels(), truth.labels())));
         let order_map = tallies.as_ref().zip(stats).map(|(hits, stats)| OrderMap::of_leaders(hits, stats, &verdict)).transpose()?;
         Ok(AuditResult {
             name: request.name.clone(),
             ks: request.k.as_slice().to_vec(),
             level,
-            findings: findings(&evaluation, &propensities),
+            findings: findings(&evaluation, &propensities, k),
             data: self.parts(request.seed),
             sample: stats.map(|stats| Sample::of(stats).into()),
             rows_needed: rows_needed(&checked, &candidates, &evaluation, &propensities),
@@ -99,11 +100,14 @@ impl Audit<'_> {
         by_row: &[RowModel],
         stats: Option<&LabelStats>,
     ) -> Result<(EvaluationResult, Option<HitsByCount>)> {
-        let mut evaluation = self.evaluation(checked, self.test.labels(), stats)?;
+        let mut evaluation = self.evaluation(checked, self.test.labels(), stats)?.sensitivity(Sensitivity::default());
         for candidate in &candidates.all {
             evaluation = evaluation.propensity(candidate.propensities.clone());
         }
         evaluation = by_row.iter().fold(evaluation, |evaluation, model| evaluation.row_propensity(ROWS, model.clone()));
+        if let Some(matched) = self.matched_rows()? {
+            evaluation = evaluation.matched(matched)?;
+        }
         if let Some(rate) = &checked.test_rate {
             evaluation = evaluation.rate(rate.clone())?;
         }
@@ -135,4 +139,18 @@ impl Audit<'_> {
         };
         all.into_iter().filter_map(part).collect()
     }
+}
+
+/// Complete labels have all observed ones. Where they do not, labels were withdrawn or the file is another one: only its owner can tell.
+fn incomplete_truth(observed: &Labels<'_>, complete: &Labels<'_>) -> Option<String> {
+    let lacks = |row: usize| observed.row_ids(row).iter().filter(|label| !complete.row_ids(row).contains(label)).count();
+    let lacking: usize = (0..observed.rows()).map(lacks).sum();
+    (lacking > 0).then(|| {
+        let share = 100.0 * lacking as f64 / observed.nnz() as f64;
+        format!(
+            "The complete labels lack {lacking} of {} observed labels ({share:.1} %): they were withdrawn, or these are not the \
+             complete labels of the test rows.",
+            observed.nnz()
+        )
+    })
 }

@@ -1,5 +1,6 @@
 //! Standings: the scores of all models as observed, under each propensity model, and on complete labels.
 
+use super::headline::headline;
 use super::result::{CandidateKind, PropensityReport};
 use super::row_dependent::short_name;
 use crate::evaluate::{EvaluationResult, Row};
@@ -26,10 +27,22 @@ pub struct Standing {
     pub first: Option<String>,
     /// Whether the paired interval of its lead over the second excludes 0.
     pub lead_stands: Option<bool>,
+    /// By which factor the odds of being missed would have to be off for its lead to be gone; `None` when no factor is enough, and
+    /// where it is not known.
+    pub flips_at: Option<f64>,
     /// Whether complete labels have the same model first.
     pub agrees_with_truth: Option<bool>,
     /// Whether evidence contradicts the propensity model.
     pub contradicted: bool,
+    /// Whether these are the scores that the audit believes first, by an order that is fixed beforehand.
+    pub is_headline: bool,
+}
+
+impl Standing {
+    /// Whether missing labels are accounted for.
+    pub(super) fn is_corrected(&self) -> bool {
+        self.estimator != Estimator::Observed
+    }
 }
 
 /// The score of one model.
@@ -56,28 +69,40 @@ pub(super) fn standings(
     propensities: &[PropensityReport],
     k: usize,
 ) -> Vec<Standing> {
-    let truth = truth.map(|truth| Standing { name: "complete labels".into(), is_truth: true, ..standing(truth, k, None, None) });
-    let mut standings = vec![standing(evaluation, k, None, truth.as_ref())];
-    let estimates = evaluation.rows.iter().filter(|row| matches!(row.estimator, Estimator::Unbiased | Estimator::Ratio));
-    let mut seen: Vec<(&str, Estimator)> = Vec::new();
-    for one in estimates.filter_map(|row| Some((row.propensity.as_deref()?, row.estimator))) {
+    let truth =
+        truth.map(|truth| Standing { name: "complete labels".into(), is_truth: true, ..standing(truth, k, OBSERVED, None) });
+    let mut standings = vec![standing(evaluation, k, OBSERVED, truth.as_ref())];
+    let estimates = evaluation.rows.iter().filter(|row| is_shown(row.estimator));
+    let mut seen: Vec<(Option<&str>, Estimator)> = Vec::new();
+    for one in estimates.map(|row| (row.propensity.as_deref(), row.estimator)) {
         if !seen.contains(&one) {
             seen.push(one);
         }
     }
     for (origin, estimator) in seen {
-        let mut one = standing(evaluation, k, Some((origin, estimator)), truth.as_ref());
+        let mut one = standing(evaluation, k, (origin, estimator), truth.as_ref());
         if let Some(name) = short_name(origin, estimator) {
             one.name = name.into();
         }
-        if let Some(report) = propensities.iter().find(|report| report.origin == origin) {
+        if let Some(report) = propensities.iter().find(|report| Some(&*report.origin) == origin) {
             one.name.clone_from(&report.name);
             one.contradicted = is_contradicted(report);
         }
         standings.push(one);
     }
     standings.extend(truth);
+    if let Some(name) = headline(&standings, propensities).map(|standing| standing.name.clone()) {
+        standings.iter_mut().for_each(|standing| standing.is_headline = standing.name == name);
+    }
     standings
+}
+
+/// What is observed, under no propensities.
+const OBSERVED: (Option<&str>, Estimator) = (None, Estimator::Observed);
+
+/// Which estimates have a standing of their own beside what is observed.
+fn is_shown(estimator: Estimator) -> bool {
+    matches!(estimator, Estimator::Unbiased | Estimator::Omega | Estimator::Ratio)
 }
 
 /// Only what was not made from the evidence can be contradicted by it.
@@ -85,8 +110,12 @@ pub(super) fn is_contradicted(report: &PropensityReport) -> bool {
     report.kind == CandidateKind::Assumed && report.against.as_ref().is_some_and(|against| against.contradicted)
 }
 
-fn standing(result: &EvaluationResult, k: usize, of: Option<(&str, Estimator)>, truth: Option<&Standing>) -> Standing {
-    let (origin, estimator) = (of.map(|of| of.0), of.map_or(Estimator::Observed, |of| of.1));
+fn standing(
+    result: &EvaluationResult,
+    k: usize,
+    (origin, estimator): (Option<&str>, Estimator),
+    truth: Option<&Standing>,
+) -> Standing {
     let is_here = |row: &&Row, estimator: Estimator| {
         row.metric == METRIC
             && row.k == k
@@ -113,7 +142,7 @@ fn standing(result: &EvaluationResult, k: usize, of: Option<(&str, Estimator)>, 
         .collect();
     let mut order: Vec<&ModelScore> = scores.iter().filter(|score| score.value.is_some()).collect();
     order.sort_by(|a, b| b.value.unwrap_or(f64::NAN).total_cmp(&a.value.unwrap_or(f64::NAN)));
-    let (first, lead_stands) = match order[..] {
+    let (first, lead_stands, flips_at) = match order[..] {
         [first, second, ..] if first.value > second.value => {
             let pair = |a: &str, b: &str| (a == first.model && b == second.model) || (a == second.model && b == first.model);
             let lead = result.comparisons.iter().find(|c| {
@@ -125,9 +154,10 @@ fn standing(result: &EvaluationResult, k: usize, of: Option<(&str, Estimator)>, 
                     && pair(&c.a, &c.b)
             });
             let stands = lead.and_then(|lead| Some(lead.low? > 0.0 || lead.high? < 0.0));
-            (Some(first.model.clone()), stands)
+            let flips_at = lead.and_then(|lead| lead.sensitivity?.flips_at);
+            (Some(first.model.clone()), stands, flips_at)
         }
-        _ => (None, None),
+        _ => (None, None, None),
     };
     Standing {
         name: origin.unwrap_or("observed").to_owned(),
@@ -138,6 +168,8 @@ fn standing(result: &EvaluationResult, k: usize, of: Option<(&str, Estimator)>, 
         scores,
         first,
         lead_stands,
+        flips_at,
         contradicted: false,
+        is_headline: false,
     }
 }

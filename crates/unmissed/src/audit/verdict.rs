@@ -1,12 +1,10 @@
 //! The verdict: which model wins under which propensities, and what that is worth. Every sentence is computed from the scores.
 
 use super::conclusion::{Conclusion, winners};
-use super::result::{CandidateKind, PropensityReport};
-use super::row_dependent::ROWS;
+use super::result::PropensityReport;
 use super::standings::{METRIC, Standing, is_contradicted, standings};
 use super::wording::{listed, percent, points};
 use crate::evaluate::{EvaluationResult, Severity};
-use crate::metrics::Estimator;
 use serde::Serialize;
 
 /// Which model wins under which propensities.
@@ -48,7 +46,7 @@ impl Verdict {
             if !contradicted.is_empty() {
                 sentences.push(format!("Contradicted by {evidence}: {}.", listed(&contradicted)));
             }
-            sentences.extend(best_estimate(&standings, propensities, evidence));
+            sentences.extend(best_estimate(&standings, evidence));
         }
         Verdict { headline: conclusion.headline(&at), severity, sentences, metric: METRIC, k, standings }
     }
@@ -56,7 +54,7 @@ impl Verdict {
 
 /// One model: how far each corrected score is from complete labels.
 fn errors(standings: &[Standing]) -> Vec<String> {
-    let corrected = standings.iter().filter(|standing| standing.propensity.is_some());
+    let corrected = standings.iter().filter(|standing| standing.is_corrected());
     let error = |standing: &Standing| {
         let error = standing.scores.first()?.error?;
         Some(format!("{} is off by {} points.", standing.name, points(error)))
@@ -81,19 +79,9 @@ fn orders(standings: &[Standing], at: &str) -> Vec<String> {
     sentences
 }
 
-/// What the evidence gives; propensities that depend on the row are nearer to the truth than one propensity per label.
-fn best_estimate(standings: &[Standing], propensities: &[PropensityReport], evidence: &str) -> Option<String> {
-    let by_row = |estimator: Estimator| {
-        let is_it = |standing: &&Standing| standing.propensity.as_deref() == Some(ROWS) && standing.estimator == estimator;
-        standings.iter().find(is_it)
-    };
-    if let Some(weighted) = by_row(Estimator::Unbiased) {
-        let ratio = by_row(Estimator::Ratio)
-            .map_or(String::new(), |ratio| format!("; by the ratio of later and observed hits: {}", scores(ratio)));
-        return Some(format!("Estimated from {evidence} with propensities that depend on the row: {}{ratio}.", scores(weighted)));
-    }
-    let is_estimated = |origin: &str| propensities.iter().any(|p| p.origin == origin && p.kind == CandidateKind::Estimated);
-    let best = standings.iter().rfind(|standing| standing.propensity.as_deref().is_some_and(is_estimated))?;
+/// What the evidence gives: the estimate that comes first in the fixed order.
+fn best_estimate(standings: &[Standing], evidence: &str) -> Option<String> {
+    let best = standings.iter().find(|standing| standing.is_headline)?;
     Some(format!("Estimated from {evidence} ({}): {}.", best.name, scores(best)))
 }
 

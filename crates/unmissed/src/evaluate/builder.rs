@@ -9,7 +9,7 @@ use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
 use crate::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
 use crate::propensity::{Propensities, Propensity};
-use crate::request::{Conventions, EvaluateRequest, GroupsSpec, IntervalKind, KList, Level, Shard, WeightsSpec};
+use crate::request::{Conventions, EvaluateRequest, GroupsSpec, IntervalKind, KList, Level, Sensitivity, Shard, WeightsSpec};
 use std::ops::Range;
 
 /// Builds an evaluation: data, and an [`EvaluateRequest`] that setters fill. See the module's page.
@@ -28,6 +28,8 @@ pub struct Evaluation<'a> {
     pub(super) later: Option<LaterRows<'a>>,
     pub(super) matched: Option<MatchedRows<'a>>,
     pub(super) label_counts: Option<Vec<u32>>,
+    /// What to know about how the data were prepared.
+    pub(super) notes: Vec<String>,
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -73,6 +75,7 @@ impl<'a> Evaluation<'a> {
             later: None,
             matched: None,
             label_counts: None,
+            notes: Vec::new(),
             progress: &Silent,
         })
     }
@@ -200,6 +203,13 @@ impl<'a> Evaluation<'a> {
         check_clip(tau)?;
         self.request.clip = Some(tau);
         Ok(self)
+    }
+
+    /// Also the bounds of unbiased sums and differences if propensities are off.
+    #[must_use]
+    pub fn sensitivity(mut self, sensitivity: Sensitivity) -> Self {
+        self.request.sensitivity = Some(sensitivity);
+        self
     }
 
     /// The test labels are a controlled set: labels were shown at this rate.

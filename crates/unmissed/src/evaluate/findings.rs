@@ -101,8 +101,55 @@ pub static U009: Check = Check {
     advice: "terms that are larger than their sum by 1e8 leave no digits: use a metric that is a sum over labels, or clip",
 };
 
+/// A later snapshot that takes labels back.
+pub static U010: Check = Check {
+    code: "U010",
+    title: "later snapshot retracts labels",
+    severity: Severity::Info,
+    advice: "estimates from it take observed labels for relevant and ignore what was retracted; if that is much, the later snapshot is \
+             not the truth of these rows",
+};
+/// Test rows that differ from the rows with a later snapshot.
+pub static U011: Check = Check {
+    code: "U011",
+    title: "test rows differ from the rows with a later snapshot",
+    severity: Severity::Warning,
+    advice: "estimates from a later snapshot assume that labels are missing from both in the same way: use test rows of the same age, or \
+             a later snapshot of rows like them",
+};
+/// Out-of-fold predictions that differ from those of the audited model.
+pub static U012: Check = Check {
+    code: "U012",
+    title: "out-of-fold predictions are not as good as those for the test rows, or better",
+    severity: Severity::Warning,
+    advice: "use at least 10 folds ('unmissed crossfit --folds 10'), rows that were drawn alike, and models that did not see the rows",
+};
+/// Labels that go missing together.
+pub static U013: Check = Check {
+    code: "U013",
+    title: "labels of a row go missing together",
+    severity: Severity::Warning,
+    advice: "unbiased recall, ndcg-min and abandonment assume that they do not: use sums over labels (precision, ndcg)",
+};
+/// One propensity per label from a later snapshot.
+pub static U014: Check = Check {
+    code: "U014",
+    title: "a later snapshot without out-of-fold predictions",
+    severity: Severity::Warning,
+    advice: "run 'unmissed crossfit --train TRAIN --folds 10 -o OOF -- COMMAND {train} {test} {out}' (without COMMAND: our own training; \
+             in Python um.cross_val_top_k) and pass --train-predictions NAME=OOF: the estimates then need no propensity per label",
+};
+/// A difference that rests on contradicted propensities.
+pub static U015: Check = Check {
+    code: "U015",
+    title: "difference of models under a contradicted propensity model",
+    severity: Severity::Warning,
+    advice: "do not choose a model by it: use the differences of estimates that were made from the evidence, or observed ones",
+};
+
 /// All checks, by code.
-pub static CHECKS: &[&Check] = &[&U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009];
+pub static CHECKS: &[&Check] =
+    &[&U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015];
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

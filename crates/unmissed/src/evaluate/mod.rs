@@ -23,17 +23,20 @@
 
 mod builder;
 pub mod compat;
+mod evidence;
 pub mod findings;
 mod finish;
 mod pass;
 mod plan;
 mod report;
 pub mod robust;
+pub mod sensitivity;
 mod tally;
 
 pub use crate::data::Rate;
 pub use crate::request::{CONVENTIONS, Convention, Conventions, IntervalKind};
 pub use builder::Evaluation;
+pub use evidence::ROWS;
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use finish::by_count::{HitsByCount, ModelHits};
 pub use finish::{compare, interval};

@@ -2,6 +2,7 @@
 
 use super::findings::Finding;
 use super::plan::settings::GroupShare;
+use super::sensitivity::SensitivityBounds;
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
 use crate::request::Conventions;
@@ -40,6 +41,9 @@ pub struct Row {
     /// For estimates from matched rows: how far the best of them is expected to be from the later labels of these rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_error: Option<f64>,
+    /// The bounds of the value if propensities are off, when they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<SensitivityBounds>,
 }
 
 /// The difference of two models in one cell.
@@ -71,6 +75,9 @@ pub struct Comparison {
     pub p: Option<f64>,
     /// Whether the difference stands after Holm's adjustment for all comparisons of the evaluation.
     pub significant: bool,
+    /// The bounds of the difference if propensities are off, when they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<SensitivityBounds>,
 }
 
 /// Everything that an evaluation found.

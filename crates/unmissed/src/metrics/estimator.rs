@@ -122,6 +122,8 @@ pub enum Assumption {
     Biased,
     /// Pairs shown at a known rate.
     KnownRate,
+    /// Pairs shown at a known rate: a ratio of sums over all rows.
+    KnownRatePooled,
     /// A fixed number of labels shown without replacement.
     WithoutReplacement,
     /// Pairs shown at a known rate, and known one by one.
@@ -158,6 +160,9 @@ impl Assumption {
             Assumption::LowerBound => "none: a lower bound, since missing labels can only add to it",
             Assumption::Biased => "label-wise propensities, cut: too low by at most the stated bound",
             Assumption::KnownRate => "pairs shown at the given rate, whatever the label",
+            Assumption::KnownRatePooled => {
+                "pairs shown at the given rate, whatever the label; a ratio of sums over all rows: consistent, not unbiased"
+            }
             Assumption::WithoutReplacement => "a fixed number of labels shown to each row, drawn without replacement",
             Assumption::KnownPairs => "pairs shown at the given rate and known one by one: consistent, stays in range",
             Assumption::RowDependent => {

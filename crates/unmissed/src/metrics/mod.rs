@@ -15,17 +15,18 @@
 //! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean. Where libraries differ
 //! and there is a choice, it is a switch: see [`CONVENTIONS`](crate::evaluate::CONVENTIONS).
 
-mod abandonment;
-mod coverage;
+pub mod abandonment;
+pub mod coverage;
 mod estimator;
 pub mod independent;
-mod macro_f;
-mod ndcg;
-mod ndcg_min;
-mod precision;
-mod recall;
-mod recall_known;
-mod weighted_precision;
+pub mod macro_f;
+pub mod ndcg;
+pub mod ndcg_min;
+pub mod precision;
+pub mod recall;
+pub mod recall_known;
+pub mod recall_pooled;
+pub mod weighted_precision;
 pub mod weights;
 
 pub use estimator::{Assumption, Estimator, Offer};
@@ -43,6 +44,7 @@ pub static METRICS: &[&dyn Metric] = &[
     &ndcg_min::NdcgMin,
     &recall::Recall,
     &recall_known::RecallKnown,
+    &recall_pooled::RecallPooled,
     &weighted_precision::WeightedPrecision,
     &macro_f::MacroF,
     &abandonment::Abandonment,
@@ -94,6 +96,10 @@ pub trait SumTerm: Sync {
     fn scale(&self, k: usize) -> f64;
     /// Whether labels have weights.
     fn weighted(&self) -> bool {
+        false
+    }
+    /// Whether the sum over all rows is divided by that of all relevant labels instead of the number of rows.
+    fn pooled(&self) -> bool {
         false
     }
     /// Whether the sum is divided by the row's number of relevant labels too, which has to be given.

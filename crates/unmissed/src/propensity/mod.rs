@@ -40,6 +40,7 @@ mod row_ids;
 pub mod rows;
 pub mod sample_size;
 pub mod table_file;
+pub mod together;
 
 pub use curve::{At, Curve, CurveParameter, Hint, ParameterScale, Sample};
 pub use origin::{Learned, Origin};

@@ -13,6 +13,8 @@ pub enum Bound {
     Exact,
     /// Never below the true propensity, up to sampling noise: more may be missing than could be seen.
     Upper,
+    /// Never above the true propensity, up to sampling noise.
+    Lower,
     /// Neither an upper nor a lower bound.
     None,
 }
@@ -28,21 +30,31 @@ pub enum ValueSource {
     Curve,
     /// Came out above 1 and was set to 1.
     Clipped,
+    /// Was below what is observed, and raised to it.
+    Raised,
+    /// Learned from observed labels that do not tell it.
+    NotIdentified,
 }
 
 impl ValueSource {
+    /// All of them.
+    pub const ALL: [ValueSource; 5] =
+        [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped, ValueSource::Raised, ValueSource::NotIdentified];
+
     /// The word in files.
     pub fn name(self) -> &'static str {
         match self {
             ValueSource::Estimated => "estimated",
             ValueSource::Curve => "curve",
             ValueSource::Clipped => "clipped",
+            ValueSource::Raised => "raised",
+            ValueSource::NotIdentified => "not-identified",
         }
     }
 
     /// The source that a file calls `name`.
     pub fn of_name(name: &str) -> Option<ValueSource> {
-        [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped].into_iter().find(|source| source.name() == name)
+        ValueSource::ALL.into_iter().find(|source| source.name() == name)
     }
 }
 
@@ -120,6 +132,28 @@ impl Propensities {
             }
         }
         Propensities::new(origin, values)?.with_sources(sources)
+    }
+
+    /// Raises values that are below what they are at least, by label, and marks them.
+    ///
+    /// ```
+    /// use unmissed::propensity::{Propensities, ValueSource};
+    /// let p = Propensities::new("mine", vec![0.1, 0.5])?.raised(&[0.25, 0.25])?;
+    /// assert_eq!((p.values(), p.source(0)), (&[0.25, 0.5][..], ValueSource::Raised));
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn raised(mut self, least: &[f64]) -> Result<Propensities> {
+        self.same_length("least propensities", least.len())?;
+        for (label, least) in least.iter().enumerate() {
+            if self.values[label] < *least {
+                self.values[label] = least.min(1.0);
+                self.sources[label] = ValueSource::Raised;
+                // What was known about the value does not hold for the one that took its place.
+                self.intervals.iter_mut().for_each(|all| all[label] = None);
+                self.inverse_variances.iter_mut().for_each(|all| all[label] = f64::NAN);
+            }
+        }
+        Ok(self)
     }
 
     /// Says in which sense the values bound the truth.

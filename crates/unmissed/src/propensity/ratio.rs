@@ -94,7 +94,8 @@ pub(super) fn estimate(
     let filled = propensities.from_source(ValueSource::Curve);
     let propensities = match bound {
         Bound::Exact => propensities,
-        Bound::Upper => propensities.with_note("an upper bound: what nobody recorded in either source is not seen here"),
+        Bound::Upper => propensities.with_note("an upper bound: labels that neither source recorded stay invisible"),
+        Bound::Lower => propensities.with_note("a lower bound: labels that are never sure have a larger propensity"),
         Bound::None => propensities.with_note("neither an upper nor a lower bound of the propensity"),
     };
     Ok((

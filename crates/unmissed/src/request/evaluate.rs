@@ -1,6 +1,6 @@
 //! [`EvaluateRequest`]: which numbers an evaluation computes, and how.
 
-use super::{Conventions, GroupsSpec, IntervalKind, KList, Level, Shard, WeightsSpec};
+use super::{Conventions, GroupsSpec, IntervalKind, KList, Level, Sensitivity, Shard, WeightsSpec};
 use crate::data::Rate;
 use crate::metrics::Estimator;
 use crate::propensity::models::PropensitySpec;
@@ -41,6 +41,8 @@ pub struct EvaluateRequest {
     pub weights: Option<WeightsSpec>,
     /// Also estimates with inverse propensities cut at this value.
     pub clip: Option<f64>,
+    /// Also bounds of unbiased sums and differences if propensities are off.
+    pub sensitivity: Option<Sensitivity>,
     /// The test labels are a controlled set, shown at this rate.
     pub rate: Option<Rate>,
     /// Choices where libraries differ.
@@ -63,6 +65,7 @@ impl Default for EvaluateRequest {
             groups: None,
             weights: None,
             clip: None,
+            sensitivity: None,
             rate: None,
             conventions: Conventions::default(),
             shard: Shard::whole(),
@@ -87,6 +90,7 @@ mod tests {
             conventions: "empty-rows=skip".parse().unwrap(),
             shard: Shard::new(2, 3).unwrap(),
             clip: Some(10.0),
+            sensitivity: Some("1.5:pair".parse().unwrap()),
             ..EvaluateRequest::default()
         };
         let text = serde_json::to_string(&request).unwrap();

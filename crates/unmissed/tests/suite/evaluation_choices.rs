@@ -266,7 +266,7 @@ fn rows_serialise_as_documented() {
     assert!(row["propensity"].is_null() && row["group"] == "all" && row["estimator"] == "observed");
 }
 
-/// Computed once with scikit-learn 1.9.1 on the binary matrices of this case (two predictions a row):
+/// Computed once with scikit-learn 1.9.1 on the binary matrices of this case (two predictions per row):
 /// `f1_score(average="macro", zero_division=0)`, `fbeta_score(beta=2, ...)`, `precision_score(average="samples")`.
 #[test]
 fn scikit_learn_agrees_where_the_definitions_do() {

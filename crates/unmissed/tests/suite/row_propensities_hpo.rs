@@ -1,4 +1,5 @@
-//! Row-dependent propensities against the later truth of real data, where the data are at hand.
+//! Estimates from matched rows against the later truth of real data, where the data are at hand. The example `timelapse_study` is the long
+//! version.
 
 use crate::common::rng::{Purpose, below, stream};
 use std::collections::HashMap;
@@ -9,11 +10,9 @@ use unmissed::data::{Csr, Dataset, LabelStats, Labels};
 use unmissed::data::{merge, split_rows};
 use unmissed::evaluate::{Evaluation, IntervalKind};
 use unmissed::metrics::Estimator;
-use unmissed::predict::PredictOptions;
 use unmissed::propensity::estimators::timelapse::timelapse;
-use unmissed::propensity::rows::{RowEvidence, RowFit};
+use unmissed::propensity::rows::{MatchedRows, RowEvidence, RowFit};
 use unmissed::propensity::{Ratio, models};
-use unmissed::train::Trainer;
 
 const DEPTH: usize = 50;
 const KS: [usize; 3] = [1, 3, 5];
@@ -59,20 +58,6 @@ fn neighbours(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
         best(scores.into_iter().collect())
     });
     Csr::from_rows(train.labels().cols() as u64, rows.collect::<Vec<_>>()).unwrap()
-}
-
-/// One-vs-all over the labels with at least ten training rows: a quarter of them, and nearly all that come first anywhere.
-fn one_vs_all(train: &Dataset<'_>, test: &Dataset<'_>) -> Csr<'static, f32> {
-    let all = train.labels();
-    let stats = LabelStats::of(all);
-    let kept: Vec<u32> = stats.occurring().iter().copied().filter(|label| stats.count(*label) >= 10).collect();
-    let place = |label: u32| kept.binary_search(&label).ok().map(|place| place as u32);
-    let labels = all.filter_map(kept.len() as u64, |_, label, ()| place(label)).unwrap();
-    let data = Dataset::new(train.features().cloned(), labels).unwrap();
-    let (model, _) = Trainer::by_loss("logistic").train(&data).unwrap();
-    let options = PredictOptions { k: DEPTH, logits: true, ..PredictOptions::default() };
-    let scores = model.predict(test.features().unwrap(), &options).unwrap();
-    scores.filter_map(all.cols() as u64, |_, place, _| Some(kept[place as usize])).unwrap()
 }
 
 /// What training gives is kept, so that an interrupted run can be resumed; remove the folder `tmp/hpo-predictions` of the target folder to
@@ -132,7 +117,9 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
             let evaluation = |truth: &Labels<'_>| -> Vec<Found> {
                 let evaluation =
                     Evaluation::new(truth, &[(*name, &scores)]).unwrap().metrics(&["precision"]).unwrap().ks(&KS).unwrap();
+                let matched = MatchedRows::new(train.labels(), &train_late).unwrap().predictions(name, &inner).unwrap();
                 let evaluation = evaluation.propensity(label_wise.clone()).row_propensity("rows", model.clone());
+                let evaluation = evaluation.matched(matched).unwrap();
                 let rows = evaluation.interval(IntervalKind::Mask).run().unwrap().rows.into_iter();
                 rows.map(|row| (row.k, row.propensity, row.estimator, row.value.unwrap(), row.low.zip(row.high))).collect()
             };
@@ -143,6 +130,7 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
                 for row in from_early.iter().filter(|row| row.0 == k) {
                     let key = match (&row.1, row.2) {
                         (None, Estimator::Observed) => "observed",
+                        (None, Estimator::Omega) => "omega",
                         (Some(p), Estimator::Unbiased) if p == "rows" => "rows",
                         (Some(_), Estimator::Ratio) => "ratio",
                         (Some(_), Estimator::Unbiased) => "labels",
@@ -177,33 +165,15 @@ fn compare(splits: u64, rankers: &[(&str, Ranker, u64)], refits: usize) -> Optio
 fn check(errors: &HashMap<&'static str, Errors>) {
     let error = |key: &str| errors[key].sum / errors[key].cases;
     assert!(error("rows") <= error("labels") / 2.0, "rows {}, labels {}", error("rows"), error("labels"));
+    assert!(error("omega") <= error("labels") / 2.0, "omega {}, labels {}", error("omega"), error("labels"));
+    assert!(errors["omega"].covered >= 0.8 * errors["omega"].cases, "covered {}", errors["omega"].covered);
     assert!(error("rows") <= 1.25 * error("ratio"), "rows {}, ratio {}", error("rows"), error("ratio"));
     assert!(errors["rows"].covered >= 0.85 * errors["rows"].cases, "covered {}", errors["rows"].covered);
 }
 
-/// Two of the models on one split; the whole is below.
+/// Two quick models on one split.
 #[test]
 fn rows_are_nearer_to_the_later_truth_than_labels() {
     let Some(errors) = compare(1, &[("neighbours", neighbours, 2), ("popularity", popularity, 5)], 20) else { return };
     check(&errors);
-}
-
-/// Ten splits of two models whose training is quick.
-#[test]
-#[ignore = "minutes"]
-fn rows_are_nearer_on_ten_splits_of_two_models() {
-    if let Some(errors) = compare(10, &[("neighbours", neighbours, 10), ("popularity", popularity, 10)], 100) {
-        check(&errors);
-    }
-}
-
-/// Ten splits of three models.
-#[test]
-#[ignore = "many minutes: trains 60 one-vs-all models"]
-fn rows_are_nearer_on_ten_splits_of_three_models() {
-    let rankers: [(&str, Ranker, u64); 3] =
-        [("one-vs-all", one_vs_all, 5), ("neighbours", neighbours, 10), ("popularity", popularity, 10)];
-    if let Some(errors) = compare(10, &rankers, 100) {
-        check(&errors);
-    }
 }

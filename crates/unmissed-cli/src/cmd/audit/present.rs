@@ -46,6 +46,10 @@ fn standings(result: &AuditResult) -> Table {
     if models.len() > 1 {
         columns.push(Column::new("first"));
     }
+    let has_flips = verdict.standings.iter().any(|standing| standing.flips_at.is_some());
+    if has_flips {
+        columns.push(Column::new("flips at"));
+    }
     let name = if result.name.is_empty() { "Audit" } else { &result.name };
     let mut table = Table::new("standings", columns).titled(format!("{name}: {}", page::data_line(result)));
     for standing in &verdict.standings {
@@ -59,6 +63,9 @@ fn standings(result: &AuditResult) -> Table {
         if models.len() > 1 {
             let wrong = if standing.agrees_with_truth == Some(false) { " (wrong)" } else { "" };
             row.push(Cell::from(standing.first.as_ref().map(|first| format!("{first}{wrong}"))));
+        }
+        if has_flips {
+            row.push(Cell::from(standing.flips_at.map(|gamma| format!("{gamma:.2}"))));
         }
         table.row(row);
     }

@@ -11,9 +11,9 @@ use std::str::FromStr;
 use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Tally};
-use unmissed::propensity::rows::{GivenCovariate, read_columns};
+use unmissed::propensity::rows::{GivenCovariate, MatchedRows, read_columns};
 use unmissed::report::Document;
-use unmissed::request::{EvaluateRequest, KList, Level};
+use unmissed::request::{EvaluateRequest, KList, Level, Sensitivity};
 
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
 #[derive(clap::Args)]
@@ -25,6 +25,8 @@ Examples:
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv
   unmissed evaluate --test test.txt --predictions A=p.txt --predictions B=q.txt --metrics recall
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --groups share
+  unmissed evaluate --test test.txt --predictions p.txt --train train.txt --later train_late.txt
+  unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --sensitivity 1.5
   unmissed evaluate --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
   unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally part1.tally")]
 pub(crate) struct Args {
@@ -47,12 +49,19 @@ pub(crate) struct Args {
     /// A covariate of pairs, as 'propensity fit rows' was given it: a matrix of scores for the test rows; may be repeated
     #[arg(long, value_name = "[NAME=]FILE")]
     pair_covariate: Vec<Model>,
-    /// Later labels of some of the test rows: for the doubly robust estimate of precision
-    #[arg(long, value_name = "DATA", requires = "later_rows", conflicts_with_all = ["rate", "compat"])]
+    /// A later snapshot of the training rows, in the same order: scores are then estimated from what was missed there
+    #[arg(long, value_name = "DATA", requires = "train", conflicts_with_all = ["rate", "compat"])]
     later: Option<PathBuf>,
-    /// The rows that have later labels: a csv 'row,probability', with the probability that a row like it has them
-    #[arg(long, value_name = "CSV", requires = "later")]
-    later_rows: Option<PathBuf>,
+    /// A model's out-of-fold predictions for the training rows ('unmissed crossfit'), under the name of its test predictions;
+    /// without them --later gives one propensity per label only; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE", requires = "later")]
+    train_predictions: Vec<Model>,
+    /// Later labels of some of the test rows: for the doubly robust estimate of precision
+    #[arg(long, value_name = "DATA", requires = "test_later_rows", conflicts_with_all = ["rate", "compat"])]
+    test_later: Option<PathBuf>,
+    /// The test rows that have later labels: a csv 'row,probability', with the probability that a row like it has them
+    #[arg(long, value_name = "CSV", requires = "test_later")]
+    test_later_rows: Option<PathBuf>,
     /// Metrics, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Vec<String>,
@@ -85,6 +94,10 @@ pub(crate) struct Args {
     /// Also estimates with inverse propensities cut at TAU, and how biased they can be
     #[arg(long, value_name = "TAU")]
     clip: Option<f64>,
+    /// How wrong would the propensities have to be? Bounds of unbiased sums and differences if the odds of being missed
+    /// are off by at most GAMMA for each label (GAMMA:pair: for each pair), and the GAMMA at which the winner flips [without GAMMA: 2]
+    #[arg(long, value_name = "GAMMA", num_args = 0..=1)]
+    sensitivity: Option<Option<Sensitivity>>,
     /// Level of intervals
     #[arg(long, default_value_t = EvaluateRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
@@ -101,7 +114,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     tally: Option<PathBuf>,
     /// The numbers of another library, under its names: pyxclib or napkinxc
-    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["tally", "groups", "rate", "clip", "convention", "label_counts"])]
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = [
+        "tally", "groups", "rate", "clip", "convention", "label_counts", "metrics", "estimators", "weights",
+    ])]
     compat: Option<String>,
     #[command(flatten)]
     reading: Reading,
@@ -130,6 +145,7 @@ impl Args {
             groups: given(&self.groups)?,
             weights: given(&self.weights)?,
             clip: self.clip,
+            sensitivity: self.sensitivity.map(Option::unwrap_or_default),
             rate: None,
             conventions: given(&self.convention)?.unwrap_or_default(),
             shard: given(&self.shard)?.unwrap_or_default(),
@@ -144,10 +160,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 
     let test = args.reading.dataset(&args.test, app)?;
     let truth = test.labels();
-    let stats = match &args.train {
-        Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
-        None => None,
-    };
+    let train = args.train.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
     request.rate = args.rate.as_deref().map(|text| Rate::read(text, truth.cols() as u64)).transpose()?;
     let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
     for model in &args.predictions {
@@ -182,10 +196,19 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
             evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values)).map_err(|error| error.in_file(path))?;
         }
     }
-    let later = args.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
-    if let (Some(later), Some(path)) = (&later, &args.later_rows) {
+    let test_later = args.test_later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    if let (Some(later), Some(path)) = (&test_later, &args.test_later_rows) {
         let (has_later, rho) = inputs::later_rows(path, truth.rows())?;
         evaluation = evaluation.later(later.labels(), has_later, rho)?;
+    }
+    let later = args.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    if let (Some(train), Some(later), Some(path)) = (&train, &later, &args.later) {
+        let mut matched = MatchedRows::new(train.labels(), later.labels()).map_err(|error| error.in_file(path))?;
+        for (model, scores) in args.train_predictions.iter().zip(&of_train) {
+            matched = matched.predictions(&model.name, scores).map_err(|error| error.in_file(&model.path))?;
+        }
+        evaluation = evaluation.later_snapshot(matched)?;
     }
     if let Some(path) = &args.tally {
         evaluation.tally()?.write(path)?;

@@ -45,10 +45,18 @@ fn score_table(result: &EvaluationResult, propensity: Option<&str>, several: boo
     if several {
         columns.push(Column::new("model"));
     }
+    let has_expected = rows.iter().any(|row| row.expected_error.is_some());
     for estimator in &estimators {
         columns.push(Column::new(estimator.name()));
         // The name of a column is its key; the table shows it once for both.
         columns.push(Column::new(format!("[{}]", estimator.name())));
+    }
+    if has_expected {
+        columns.push(Column::new("expected error"));
+    }
+    let gamma = rows.iter().find_map(|row| Some(row.sensitivity?.gamma));
+    if let Some(gamma) = gamma {
+        columns.push(Column::new(format!("unbiased, odds off by {gamma}")));
     }
     let mut table = Table::new(propensity.unwrap_or("scores"), columns);
     if let Some(propensity) = propensity {
@@ -64,6 +72,17 @@ fn score_table(result: &EvaluationResult, propensity: Option<&str>, several: boo
                 .iter()
                 .find(|row| (row.metric.as_str(), row.k, row.model.as_str(), row.estimator) == (metric, k, model, *estimator));
             cells.extend(value_and_interval(found.copied()));
+        }
+        if has_expected {
+            let here = rows.iter().filter(|row| (row.metric.as_str(), row.k, row.model.as_str()) == (metric, k, model));
+            let error = here.filter_map(|row| row.expected_error).next();
+            cells.push(error.map_or(Cell::Missing, |error| Cell::float(error, SHOWN)));
+        }
+        if gamma.is_some() {
+            let here = rows.iter().filter(|row| (row.metric.as_str(), row.k, row.model.as_str()) == (metric, k, model));
+            let bounds = here.filter_map(|row| row.sensitivity).next();
+            let short = |value: f64| format!("{:.2}", 100.0 * value);
+            cells.push(bounds.map_or(Cell::Missing, |of| Cell::from(format!("{} .. {}", short(of.low), short(of.high)))));
         }
         table.row(cells);
     }
@@ -109,12 +128,18 @@ fn group_table(result: &EvaluationResult) -> Table {
 }
 
 fn comparison_table(result: &EvaluationResult) -> Table {
-    let columns = ["metric", "estimator", "propensity", "models", "difference", "interval", "stands"].map(Column::new);
+    let mut columns = ["metric", "estimator", "propensity", "models", "difference", "interval", "stands"].map(Column::new).to_vec();
+    let has_bounds = result.comparisons.iter().any(|c| c.sensitivity.is_some());
+    if has_bounds {
+        columns.extend(["bounds", "flips at"].map(Column::new));
+    }
     let mut table = Table::new("comparisons", columns).titled("Differences of models (stands: after Holm's adjustment for all)");
     for c in result.comparisons.iter().filter(|c| c.group == "all") {
         let points = |value: f64| format!("{:+.2}", 100.0 * value);
         let interval = c.low.zip(c.high).map(|(low, high)| format!("{} .. {}", points(low), points(high)));
-        table.row(cells![
+        let bounds = c.sensitivity.map(|of| format!("{} .. {}", points(of.low), points(of.high)));
+        let flip = c.sensitivity.map(|of| of.flip());
+        let mut cells = Vec::from(cells![
             format!("{}@{}", c.metric, c.k),
             c.estimator.name(),
             c.propensity.clone(),
@@ -123,6 +148,10 @@ fn comparison_table(result: &EvaluationResult) -> Table {
             interval,
             if c.significant { "yes" } else { "no" },
         ]);
+        if has_bounds {
+            cells.extend(cells![bounds, flip]);
+        }
+        table.row(cells);
     }
     table
 }
@@ -139,7 +168,21 @@ fn finding_table(result: &EvaluationResult) -> Table {
 
 /// Every number with all that is known about it.
 pub(in crate::cmd) fn long_table(result: &EvaluationResult) -> Table {
-    let names = ["metric", "k", "estimator", "propensity", "group", "model", "value", "se", "low", "high", "n", "assumption"];
+    let names = [
+        "metric",
+        "k",
+        "estimator",
+        "propensity",
+        "group",
+        "model",
+        "value",
+        "se",
+        "low",
+        "high",
+        "n",
+        "assumption",
+        "expected_error",
+    ];
     let mut table = Table::new("rows", names);
     for row in &result.rows {
         table.row(cells![
@@ -155,6 +198,7 @@ pub(in crate::cmd) fn long_table(result: &EvaluationResult) -> Table {
             row.high,
             row.n,
             row.assumption.clone(),
+            row.expected_error,
         ]);
     }
     table

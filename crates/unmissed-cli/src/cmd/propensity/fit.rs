@@ -29,8 +29,7 @@ Examples:
   unmissed evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics ndcg"
 )]
 pub(super) struct Args {
-    /// Families of curves: constant, jpv, power, power:relative, richards; or rows
-    #[arg(required = true, value_name = "MODEL")]
+    #[arg(required = true, value_name = "MODEL", help = format!("Curves to fit: {}; or rows", models::families().join(", ")))]
     models: Vec<String>,
     /// The data whose label counts the curves are functions of
     #[arg(long, value_name = "DATA")]

@@ -60,6 +60,7 @@ pub(super) fn comparisons(finish: &Finish<'_>) -> Result<Vec<Comparison>> {
                 high,
                 p,
                 significant: false,
+                sensitivity: None,
             });
         }
     }

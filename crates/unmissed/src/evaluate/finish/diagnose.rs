@@ -25,6 +25,7 @@ pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Compari
     findings.extend(orders(comparisons));
     findings.extend(without_information(finish));
     findings.extend(void(finish));
+    findings.extend(super::out_of_fold::findings(finish));
     findings.sort_by(|a, b| a.code.cmp(&b.code));
     Ok(findings)
 }

@@ -25,7 +25,7 @@ enum Of {
 
 /// Gains by label (ascending): `w_j sum_{r <= k} d_r count_jr / scale`.
 fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)> {
-    let Kind::Sum { discounts, scales, weighted, by_relevant: false } = &cell.term.kind else { return Vec::new() };
+    let Kind::Sum { discounts, scales, weighted, by_relevant: false, pooled: false } = &cell.term.kind else { return Vec::new() };
     let (labels, k) = (&tally.labels[model], tally.settings.ks()[cell.ki]);
     let mut gains = Vec::new();
     for (place, label) in labels.ids.iter().enumerate() {
@@ -51,6 +51,17 @@ fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)>
 /// Gains of a model from its hits, by label (ascending).
 pub(super) fn hit_gains(tally: &Tally, cell: Cell<'_>, model: usize) -> Vec<(u32, f64)> {
     gains(tally, cell, model, Of::Hits)
+}
+
+/// Gains of hits by label, of a model or of the difference of two.
+pub(super) fn gains_of_hits(tally: &Tally, cell: Cell<'_>, a: usize, b: Option<usize>) -> Vec<(u32, f64)> {
+    let mut all = gains(tally, cell, a, Of::Hits);
+    if let Some(b) = b {
+        all.extend(gains(tally, cell, b, Of::Hits).into_iter().map(|(label, gain)| (label, -gain)));
+        all.sort_by_key(|entry| entry.0);
+    }
+    let sum = |same: &[(u32, f64)]| (same[0].0, same.iter().map(|entry| entry.1).sum());
+    all.chunk_by(|x, y| x.0 == y.0).map(sum).collect()
 }
 
 /// The most that clipping can lower the expected value.

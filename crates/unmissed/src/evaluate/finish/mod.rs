@@ -18,8 +18,11 @@ mod label_sums;
 mod labels;
 mod measure;
 mod omega;
+mod out_of_fold;
+mod pooled;
 mod robust;
 mod row_dependent;
+mod sensitivity;
 mod totals;
 mod uncertainty;
 
@@ -29,7 +32,7 @@ use self::jackknife::Jackknife;
 use self::label_sums::{LabelSums, label_sums, label_terms};
 use self::uncertainty::SlopeCache;
 use crate::error::{Error, Result};
-use crate::evaluate::plan::settings::{GroupShare, KnownPairs, Settings, Term};
+use crate::evaluate::plan::settings::{GroupShare, Kind, KnownPairs, Settings, Term};
 use crate::evaluate::report::{EvaluationResult, Row};
 use crate::evaluate::tally::Tally;
 use crate::evaluate::tally::exact_layout::ExactLayout;
@@ -96,10 +99,12 @@ impl Tally {
     /// The same with progress: the bootstrap takes long.
     pub fn finish_watched(&self, progress: &dyn Progress) -> Result<EvaluationResult> {
         let finish = Finish::new(self, progress)?;
-        let rows = finish.rows()?;
-        let comparisons = compare::comparisons(&finish)?;
+        let mut rows = finish.rows()?;
+        let mut comparisons = compare::comparisons(&finish)?;
+        let bounds = sensitivity::add(&finish, &mut rows, &mut comparisons);
         let findings = diagnose::findings(&finish, &rows, &comparisons)?;
-        let notes = diagnose::notes(&finish);
+        let mut notes = diagnose::notes(&finish);
+        notes.extend(bounds);
         let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
         Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions().clone(), findings, notes })
     }
@@ -221,6 +226,7 @@ impl<'a> Finish<'a> {
                     assumption,
                     bias,
                     expected_error: self.expected_error(key, model),
+                    sensitivity: None,
                 });
             }
         }
@@ -237,6 +243,9 @@ impl<'a> Finish<'a> {
             }
             (Estimator::Unbiased, Shape::Product, Source::RowDependent(_)) => Assumption::RowDependentIndependent,
             (Estimator::Unbiased, _, Source::RowDependent(_)) => Assumption::RowDependent,
+            (Estimator::Unbiased, Shape::Sum(term), _) if self.settings.is_controlled && term.pooled() => {
+                Assumption::KnownRatePooled
+            }
             (Estimator::Unbiased, Shape::Sum(_), _) if self.settings.is_controlled => Assumption::KnownRate,
             (Estimator::Unbiased, Shape::Product, _) if self.settings.controlled.is_some() => Assumption::WithoutReplacement,
             _ => declared,
@@ -247,6 +256,7 @@ impl<'a> Finish<'a> {
     fn measure(&self, key: Key, model: usize) -> Measured {
         match (key.source, self.term(key)) {
             (_, None) => self.measure_label(key, model),
+            (Source::Column(_), Some((_, Term { kind: Kind::Sum { pooled: true, .. }, .. }))) => self.measure_pooled(key, model),
             (Source::Column(_), Some((_, term))) => self.measure_column(key, term, model),
             (Source::RowDependent(of), Some((_, term))) if key.estimator == Estimator::Ratio => {
                 self.measure_ratio(key, term, of, model)
@@ -263,6 +273,9 @@ impl<'a> Finish<'a> {
         let (Some(x), Some(y)) = (of_a.value, of_b.value) else { return Measured::default() };
         let variance = match (key.source, self.term(key)) {
             (_, None) => self.label_difference_variance(key, pair, a, b),
+            (Source::Column(_), Some((_, Term { kind: Kind::Sum { pooled: true, .. }, .. }))) => {
+                self.pooled_difference_variance(key, pair, (a, b))
+            }
             (Source::Column(_), Some((_, term))) => self.column_difference_variance(key, term, pair, (a, b), (of_a, of_b)),
             (Source::RowDependent(of), Some((_, term))) if key.estimator == Estimator::Ratio => {
                 self.ratio_difference_variance(key, term, of, pair, (a, b))

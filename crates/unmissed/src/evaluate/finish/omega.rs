@@ -15,6 +15,14 @@ use crate::evaluate::tally::exact_layout::slot;
 use crate::evaluate::tally::precise::Precise;
 use crate::metrics::Estimator;
 
+/// The means of two samples, each of a size, a sum and a sum of squares, and their difference in standard errors.
+pub(super) fn two_samples(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<(f64, f64, f64)> {
+    let mean = |(n, sum, _): (f64, f64, f64)| sum / n;
+    let variance = |(n, sum, squares): (f64, f64, f64)| (squares - sum * sum / n).max(0.0) / (n * (n - 1.0));
+    let z = (mean(a) - mean(b)) / (variance(a) + variance(b)).sqrt();
+    z.is_finite().then(|| (mean(a), mean(b), z))
+}
+
 impl Finish<'_> {
     fn omega_cell(&self, key: Key, model: usize) -> [usize; 4] {
         [key.group, model, self.term(key).map_or(0, |(place, _)| place), key.ki]

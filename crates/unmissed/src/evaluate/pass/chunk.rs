@@ -122,6 +122,7 @@ pub(in crate::evaluate) fn run_chunk(plan: &Plan<'_>, rows: Range<usize>) -> Chu
                 super::row_dependent::sum_row(plan, row, group, s, &mut sums.exact);
                 super::robust::sum_row(plan, row, &tops, group, &mut sums.exact);
                 super::omega::sum_row(plan, row, group, &mut s.omega, &mut sums.exact);
+                super::slack::sum_row(plan, group, s, &mut sums.exact);
             }
         });
     }

@@ -13,6 +13,7 @@ mod robust;
 mod row_dependent;
 mod row_terms;
 mod sets;
+mod slack;
 mod waiting;
 
 use self::chunk::{CHUNK, ChunkResult, run_chunk};

@@ -126,13 +126,24 @@ fn order(plan: &Plan<'_>, s: &mut Scratch) {
     s.order.iter_mut().for_each(|key| *key = ((start as u64) + (*key & 0xFFFF_FFFF)) * plan.layout.width as u64);
 }
 
+/// The inverse propensities of all relevant labels of the group, which are its relevant labels in expectation.
+#[inline(always)]
+fn all_relevant(plan: &Plan<'_>, s: &Scratch, block: usize) -> [f64; BLOCK] {
+    let mut total = [0.0; BLOCK];
+    for at in &s.members {
+        let q = block_of(&s.inverse, (s.start + *at as usize) * plan.layout.width + block * BLOCK);
+        total.iter_mut().zip(q).for_each(|(total, q)| *total += q);
+    }
+    total
+}
+
 /// The best row terms that any ranking could have: the largest inverse propensities (times weights) first.
 #[inline(always)]
 fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: &mut ChunkSums) {
     let count = s.members.len().min(plan.settings.kmax());
     let mut sorted_for = None;
     for (place, term) in plan.terms.iter().enumerate() {
-        let Kind::Sum { discounts, weighted, by_relevant, .. } = &term.kind else { continue };
+        let Kind::Sum { discounts, weighted, by_relevant, pooled, .. } = &term.kind else { continue };
         if sorted_for != Some(*weighted) {
             sorted_for = Some(*weighted);
             sort_best(plan, block, *weighted, count, s);
@@ -141,7 +152,10 @@ fn sum_best(plan: &Plan<'_>, group: usize, block: usize, s: &mut Scratch, sums: 
         let mut total = [0.0; BLOCK];
         let mut rank = 0;
         for (ki, k) in plan.settings.ks().iter().enumerate() {
-            while rank < (*k).min(count) {
+            if *pooled {
+                total = all_relevant(plan, s, block);
+            }
+            while !*pooled && rank < (*k).min(count) {
                 for (total, best) in total.iter_mut().zip(&s.best[rank]) {
                     *total += discounts[rank] * best;
                 }

@@ -32,6 +32,8 @@ pub(super) fn bounds(settings: &Settings, extremes: &Extremes, abandonment: Opti
 fn of_term(term: &Term, settings: &Settings, extremes: &Extremes, abandonment: Option<&[f64]>) -> Vec<i32> {
     let unit = match &term.kind {
         Kind::Set { .. } => return vec![exponent_of(1.0)],
+        // How many relevant labels a row has is not bounded by k.
+        Kind::Sum { pooled: true, .. } => return Vec::new(),
         Kind::Sum { discounts, weighted, .. } => {
             let least = discounts.iter().copied().filter(|discount| *discount > 0.0).fold(f64::INFINITY, f64::min);
             least * if *weighted { extremes.weights.0 } else { 1.0 }

@@ -1,7 +1,7 @@
 //! Which estimators of which metrics are computed, and why not the others.
 //!
-//! Nobody who asks for everything gets an error: what does not exist is left out, with a note where that may surprise. What is
-//! asked for by name and cannot be is an error that explains.
+//! Asking for everything is never an error: what does not exist is left out, with a note where that may surprise. What is asked for
+//! by name and cannot be computed is an error that says why.
 
 use super::settings::{ChosenMetric, KnownPairs};
 use crate::data::Rate;
@@ -32,6 +32,11 @@ impl Evaluation<'_> {
                     return Err(Error::value(format!("{} needs the number of relevant labels of each row", metric.name()))
                         .hint("give label counts, or ask for 'recall'"));
                 }
+                continue;
+            }
+            // Elsewhere recall is known row by row.
+            let is_pooled = matches!(metric.shape(), Shape::Sum(term) if term.pooled());
+            if is_pooled && self.request.rate.is_none() && !by_name {
                 continue;
             }
             if matches!(metric.shape(), Shape::Sum(term) if term.weighted()) && self.weights.is_none() {
@@ -137,7 +142,7 @@ impl Evaluation<'_> {
         match (metric.shape(), &self.request.rate) {
             (Shape::Set(_), _) => Err(cannot("a controlled set").hint(
                 "labels that are shown without replacement do not go missing independently, and of most label sets no row \
-                 was shown all; metrics that are sums over labels can be estimated",
+                 was shown all; metrics that are sums over labels can be estimated, and 'recall-pooled' of all rows together",
             )),
             (Shape::Product, Some(Rate::Shown { shown, .. })) if ks.iter().any(|k| *k > *shown as usize) => {
                 Err(cannot(&format!("k = {ks:?} with {shown} labels shown to each row"))

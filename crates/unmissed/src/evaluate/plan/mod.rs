@@ -13,6 +13,7 @@ mod columns;
 pub mod controlled;
 pub(in crate::evaluate) mod groups;
 pub(in crate::evaluate) mod guesses;
+mod matched_findings;
 mod meaningless;
 pub(in crate::evaluate) mod omega;
 pub(in crate::evaluate) mod row_dependent;
@@ -102,7 +103,9 @@ impl<'a> Plan<'a> {
 
     /// Whether rows add to more than the sums of columns.
     pub(in crate::evaluate) fn has_more(&self) -> bool {
-        self.shown.is_some() || !self.row_dependent.is_empty() || !self.robust.is_empty() || !self.omega.is_empty()
+        let by_pair = self.settings.request.sensitivity.is_some_and(|asked| asked.is_by_pair());
+        let by_row = !self.row_dependent.is_empty() || !self.robust.is_empty() || !self.omega.is_empty();
+        self.shown.is_some() || by_row || by_pair
     }
 
     /// Words that hold the hits of one row.

@@ -22,6 +22,10 @@ pub(in crate::evaluate) struct Omega {
     pub(in crate::evaluate) sums: Vec<f64>,
     /// The sum of their squares.
     pub(in crate::evaluate) squares: Vec<f64>,
+    /// Sums of what is observed in the top lists of the matched rows.
+    pub(in crate::evaluate) observed: Vec<f64>,
+    /// Sums of its squares.
+    pub(in crate::evaluate) observed_squares: Vec<f64>,
     /// By group, pair of models, term and k: the sum of the products of both models' residuals.
     pub(in crate::evaluate) products: Vec<f64>,
 }
@@ -35,6 +39,12 @@ impl Omega {
     /// The mean residual of a model.
     pub(in crate::evaluate) fn mean(&self, settings: &Settings, terms: usize, at: [usize; 4]) -> f64 {
         self.sums[self.at(settings, terms, settings.models.len(), at)] / self.rows as f64
+    }
+
+    /// The sums of what is observed in the top lists of the matched rows, and of its squares.
+    pub(in crate::evaluate) fn observed(&self, settings: &Settings, terms: usize, at: [usize; 4]) -> [f64; 2] {
+        let place = self.at(settings, terms, settings.models.len(), at);
+        [self.observed[place], self.observed_squares[place]]
     }
 
     /// The variance of the residuals of rows.
@@ -72,6 +82,8 @@ impl Omega {
         self.models.len() == models
             && sound(&self.sums, models)
             && sound(&self.squares, models)
+            && sound(&self.observed, models)
+            && sound(&self.observed_squares, models)
             && sound(&self.products, settings.pair_count())
     }
 }
@@ -117,6 +129,8 @@ impl<'a> Evaluation<'a> {
             models: fits.iter().map(Option::is_some).collect(),
             sums: vec![0.0; groups * models * cells],
             squares: vec![0.0; groups * models * cells],
+            observed: vec![0.0; groups * models * cells],
+            observed_squares: vec![0.0; groups * models * cells],
             products: vec![0.0; groups * pairs.len() * cells],
         };
         let mut residuals = Residuals::new(self, matched, fits, settings);
@@ -126,9 +140,11 @@ impl<'a> Evaluation<'a> {
                 residuals.fill(&terms, group);
                 for model in 0..models {
                     let start = (group * models + model) * cells;
-                    for (cell, e) in residuals.of(model).iter().enumerate() {
+                    for (cell, (e, observed)) in residuals.of(model).iter().zip(&residuals.observed[model]).enumerate() {
                         omega.sums[start + cell] += e;
                         omega.squares[start + cell] += e * e;
+                        omega.observed[start + cell] += observed;
+                        omega.observed_squares[start + cell] += observed * observed;
                     }
                 }
                 for (pair, (a, b)) in pairs.iter().enumerate() {
@@ -151,10 +167,12 @@ struct Residuals<'r> {
     settings: &'r Settings,
     units: Vec<f64>,
     ranked: RankedRow,
-    /// By model: rank, label and residual of the row's unobserved labels.
-    pairs: Vec<Vec<(usize, u32, f64)>>,
+    /// By model: rank, label and residual of the row's first labels; none where the label was observed.
+    pairs: Vec<Vec<(usize, u32, Option<f64>)>>,
     /// By model: sums by term and k.
     sums: Vec<Vec<f64>>,
+    /// By model: sums of what is observed, by term and k.
+    observed: Vec<Vec<f64>>,
 }
 
 impl<'r> Residuals<'r> {
@@ -174,10 +192,11 @@ impl<'r> Residuals<'r> {
             ranked: RankedRow::default(),
             pairs: vec![Vec::new(); fits.len()],
             sums: vec![Vec::new(); fits.len()],
+            observed: vec![Vec::new(); fits.len()],
         }
     }
 
-    /// Residuals of the unobserved labels of a row.
+    /// Residuals of the first labels of a row.
     fn rank(&mut self, row: usize) {
         for (model, fit) in self.fits.iter().enumerate() {
             self.pairs[model].clear();
@@ -187,10 +206,11 @@ impl<'r> Residuals<'r> {
             let (relevant, fold) = (self.matched.later().row_ids(row), missed.fold(row));
             for rank in 0..self.ranked.labels.len().min(self.settings.kmax()) {
                 let (label, is_observed) = self.ranked.labels[rank];
-                if !is_observed {
+                let residual = (!is_observed).then(|| {
                     let is_missed = f64::from(u8::from(relevant.contains(&label)));
-                    self.pairs[model].push((rank, label, is_missed - missed.expected(&mut self.ranked, rank, Some(fold))));
-                }
+                    is_missed - missed.expected(&mut self.ranked, rank, Some(fold))
+                });
+                self.pairs[model].push((rank, label, residual));
             }
         }
     }
@@ -198,16 +218,22 @@ impl<'r> Residuals<'r> {
     /// Sums by term and k of the labels of a group.
     fn fill(&mut self, terms: &[Term], group: usize) {
         let is_member = |label: u32| self.evaluation.is_member(label, group);
-        for (pairs, sums) in self.pairs.iter().zip(&mut self.sums) {
+        for ((pairs, sums), observed) in self.pairs.iter().zip(&mut self.sums).zip(&mut self.observed) {
             sums.clear();
+            observed.clear();
             for term in terms {
                 let mut pairs = pairs.iter().filter(|(_, label, _)| is_member(*label)).peekable();
-                let mut sum = 0.0;
+                let (mut sum, mut seen) = (0.0, 0.0);
                 for k in self.settings.ks() {
                     while let Some((rank, label, residual)) = pairs.next_if(|(rank, _, _)| rank < k) {
-                        sum += self.evaluation.gain(term, *rank, *label) * residual;
+                        let gain = self.evaluation.gain(term, *rank, *label);
+                        match residual {
+                            Some(residual) => sum += gain * residual,
+                            None => seen += gain,
+                        }
                     }
                     sums.push(sum);
+                    observed.push(seen);
                 }
             }
         }

@@ -20,6 +20,9 @@ pub(in crate::evaluate) struct RowFitPlan<'a> {
 fn why_not(metric: &dyn Metric, models: &[&RowModel]) -> Option<&'static str> {
     match metric.shape() {
         Shape::Sum(term) if term.by_relevant() => Some("the numbers of relevant labels would have to be given"),
+        Shape::Sum(term) if term.pooled() => {
+            Some("it is a ratio of sums over all observed labels, also of those that no model predicts")
+        }
         Shape::Sum(_) => None,
         Shape::Product if models.iter().any(|model| model.uses_observed_labels()) => {
             Some("it is not a sum, and a covariate is made of other observed labels of the row, so labels are not independent")

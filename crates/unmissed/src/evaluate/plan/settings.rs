@@ -159,9 +159,11 @@ impl Settings {
         &self.request.conventions
     }
 
-    /// Whether the best row terms are needed.
+    /// Whether the best row terms are needed, or all relevant labels of a row, which take their place where rows are pooled.
     pub(in crate::evaluate) fn has_best(&self) -> bool {
-        self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized))
+        let is_pooled =
+            |chosen: &ChosenMetric| chosen.metric().is_ok_and(|metric| matches!(metric.shape(), Shape::Sum(term) if term.pooled()));
+        self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized) || is_pooled(chosen))
     }
 
     /// The columns of propensities. How what is observed varies with what is missing depends on them: with several, it goes by the
@@ -215,7 +217,7 @@ impl Settings {
     /// Whether anything needs counts by label.
     pub(in crate::evaluate) fn by_label(&self) -> Result<bool> {
         let uses_counts = self.columns.iter().any(|column| column.uncertain || column.clip.is_some());
-        Ok(uses_counts || self.has_label_metrics()?)
+        Ok(uses_counts || self.request.sensitivity.is_some() || self.has_label_metrics()?)
     }
 
     /// Whether the finish needs single rows: for the variance of means over labels, and for what uncertain propensities do to estimates
@@ -257,6 +259,7 @@ impl Settings {
                     scales: self.ks().iter().map(|k| term.scale(*k)).collect(),
                     weighted: term.weighted(),
                     by_relevant: term.by_relevant(),
+                    pooled: term.pooled(),
                 },
                 Shape::Product => Kind::Product,
                 Shape::Set(term) => {
@@ -283,8 +286,8 @@ pub(in crate::evaluate) struct Term {
 /// How its row terms are computed.
 pub(in crate::evaluate) enum Kind {
     /// Discounts by rank, what the sum at each k is divided by, and whether rows are divided by their given number of relevant
-    /// labels.
-    Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool },
+    /// labels, and all of them by all relevant labels.
+    Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool, pooled: bool },
     /// `1 - prod (1 - y)`: the complement, which is 0 for the many rows without hits.
     Product,
     /// Any function of the label set, and columns on which its unbiased estimate is left out.

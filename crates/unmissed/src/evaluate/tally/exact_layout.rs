@@ -76,6 +76,12 @@ pub(in crate::evaluate) mod slot {
     /// Their squares.
     pub(in crate::evaluate) const OMEGA_SQUARES: usize = 1;
     pub(super) const OMEGA_SLOTS: usize = 2;
+
+    /// What the odds of pairs add to a difference of models.
+    pub(in crate::evaluate) const SLACK_UP: usize = 0;
+    /// What they take away.
+    pub(in crate::evaluate) const SLACK_DOWN: usize = 1;
+    pub(super) const SLACK_SLOTS: usize = 2;
 }
 
 /// An array with several indices.
@@ -125,6 +131,7 @@ pub(in crate::evaluate) struct ExactLayout {
     robust_pair: Region<4>,
     omega: Region<5>,
     omega_pair: Region<4>,
+    slack_pair: Region<5>,
     len: usize,
 }
 
@@ -166,6 +173,8 @@ impl ExactLayout {
         let omega = if settings.omega.is_some() { terms.len() } else { 0 };
         layout.omega = Region::after(&mut next, [groups, models, omega, ks, slot::OMEGA_SLOTS]);
         layout.omega_pair = Region::after(&mut next, [groups, pairs, omega, ks]);
+        let slack = if settings.request.sensitivity.is_some_and(|asked| asked.is_by_pair()) { terms.len() } else { 0 };
+        layout.slack_pair = Region::after(&mut next, [pairs, slack, ks, slot::SLACK_SLOTS, columns]);
         layout.len = next?;
         Some(layout)
     }
@@ -238,6 +247,10 @@ impl ExactLayout {
 
     pub(in crate::evaluate) fn omega_pair(&self, at: [usize; 4]) -> usize {
         self.omega_pair.at(at)
+    }
+
+    pub(in crate::evaluate) fn slack_pair(&self, [pair, term, k]: [usize; 3], slot: usize, column: usize) -> usize {
+        self.slack_pair.at([pair, term, k, slot, column])
     }
 
     pub(in crate::evaluate) fn robust_pair(&self, of: usize, group: usize, pair: usize, k: usize) -> usize {

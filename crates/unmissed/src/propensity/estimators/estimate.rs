@@ -49,6 +49,12 @@ impl Estimate {
         Estimate { values, fit: Some(fit), direct: None, diagnostics: Vec::new(), remarks: Vec::new() }
     }
 
+    /// Of values for all labels that no curve is behind.
+    pub(super) fn without_curve(propensities: Propensities) -> Estimate {
+        let values = EstimatedValues::All(propensities);
+        Estimate { values, fit: None, direct: None, diagnostics: Vec::new(), remarks: Vec::new() }
+    }
+
     /// Of labels with evidence only.
     pub(super) fn with_gaps(direct: Direct) -> Estimate {
         let values = EstimatedValues::WithGaps(direct);

@@ -18,6 +18,12 @@ const BASIS: &[(&str, (&str, &str))] = &[
     ("U007", ("data", "the data")),
     ("U008", ("against", "the evidence")),
     ("U009", ("scores", "the scores")),
+    ("U010", ("data", "the data")),
+    ("U011", ("data", "the data")),
+    ("U012", ("standings", "the scores by propensity model")),
+    ("U013", ("scores", "the scores")),
+    ("U014", ("standings", "the scores by propensity model")),
+    ("U015", ("standings", "the scores by propensity model")),
 ];
 
 pub(super) struct VerdictView {
@@ -87,16 +93,22 @@ fn standings(result: &AuditResult) -> HtmlTable {
             };
             let mut remarks = Vec::new();
             if beyond {
-                remarks.push("impossible");
+                remarks.push("impossible".to_owned());
             }
             if first && standing.agrees_with_truth == Some(false) {
-                remarks.push("wrong model first");
+                remarks.push("wrong model first".to_owned());
             }
             if first && standing.lead_stands == Some(false) {
-                remarks.push("lead not significant");
+                remarks.push("lead not significant".to_owned());
+            }
+            if let Some(gamma) = standing.flips_at.filter(|_| first) {
+                remarks.push(format!("lead gone if the odds of being missed are off by {gamma:.2}"));
             }
             if place == 0 && standing.contradicted {
-                remarks.push("contradicted by evidence");
+                remarks.push("contradicted by evidence".to_owned());
+            }
+            if place == 0 && standing.is_headline {
+                remarks.push("believed first".to_owned());
             }
             let ends = score.low.zip(score.high).map_or("–".into(), |(low, high)| interval(low, high));
             let mut cells = vec![
