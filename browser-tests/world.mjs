@@ -21,7 +21,7 @@ function labels(name) {
   return lines.map((line) => line.split(" ")[0].split(",").filter(Boolean).map(Number));
 }
 
-/** A ranking of five labels a row: popular ones, and with some luck relevant ones first. Luck is a fixed rule, no dice. */
+/** A ranking of five labels per row: popular ones, and with some luck relevant ones first. Luck is a fixed rule, no dice. */
 function predictions(name, skill) {
   const truth = labels("test_clean.txt"), items = Number(readFileSync(join(folder, "test.txt"), "utf8").split("\n")[0].split(" ")[2]);
   const counts = new Array(items).fill(0);

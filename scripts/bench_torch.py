@@ -2,7 +2,7 @@
 
 pip install torch numpy scipy, then: python scripts/bench_torch.py train.txt [STEPS]
 The unbiased logistic loss with JPV propensities, batches of 512 rows, fused Adam. Prints a JSON line for each way to multiply
-(embedding bag, and dense rows where they fit): seconds an epoch, extrapolated from STEPS steps (8 unless given) after two to
+(embedding bag, and dense rows where they fit): seconds per epoch, extrapolated from STEPS steps (8 unless given) after two to
 warm up, the best of three, and the peak of memory so far.
 """
 

@@ -2,7 +2,7 @@
 
 pip install torch numpy scipy, then: python scripts/bench_torch_predict.py test.txt [LABELS]
 The file is XMLC text; the model has random weights for LABELS labels (those of the file unless given). Prints a JSON line for
-each way to multiply, on two threads: the best and the median of several runs in microseconds a row, rows scaled and laid out
+each way to multiply, on two threads: the best and the median of several runs in microseconds per row, rows scaled and laid out
 before the clock starts.
 """
 

@@ -87,7 +87,10 @@ pub(crate) fn fit_propensity<'py>(
         let stats = LabelStats::of(&train);
         let evidence = match (controlled, known) {
             // The level is that of intervals, which a fit does not look at.
-            (Some((set, rates)), None) => direct::direct(&stats, &LabelStats::of(&set), &rates, 0.95)?.evidence(),
+            (Some((set, rates)), None) => {
+                rates.check_rows(&set)?;
+                direct::direct(&stats, &LabelStats::of(&set), &rates, 0.95)?.evidence()
+            }
             (None, Some(known)) => CurveEvidence::from_propensities(&known, &stats)?,
             _ => {
                 return Err(
@@ -96,7 +99,7 @@ pub(crate) fn fit_propensity<'py>(
             }
         };
         let fit = fit(&family, &evidence, &options)?;
-        Ok((fit.phi.propensities(&stats)?, stats.dense_counts()?, fit))
+        Ok((fit.propensities(&stats)?, stats.dense_counts()?, fit))
     })?;
     found(py, Made::Whole(&made), counts, Some(&fit))
 }

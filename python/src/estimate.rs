@@ -2,16 +2,18 @@
 
 use crate::choices::Controlled;
 use crate::errors::exception;
-use crate::matrix::Sparse;
+use crate::matrix::{Rows, Sparse};
 use crate::propensities::{Made, found};
-use crate::run::{How, run_owned};
+use crate::run::{How, run, run_owned};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unmissed::data::{Labels, Rate};
+use unmissed::data::{Dataset, Labels, Rate};
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::{
-    ControlledSet, Estimate, EstimatedValues, PropensityEstimatorSpec, PropensityEvidence, RelationPairs,
+    ControlledSet, Estimate, EstimatedValues, EstimatorInput, PropensityEstimatorSpec, PropensityEvidence, RelationPairs,
 };
+use unmissed::request::TrainRequest;
+use unmissed::train::sure_rows;
 use unmissed::{Error, Result};
 
 /// Pairs of labels, items or rows.
@@ -26,6 +28,8 @@ pub(crate) struct Request<'py> {
     hierarchy: Option<Pairs>,
     bought: Option<Pairs>,
     viewed: Option<Pairs>,
+    /// The features of the training rows.
+    rows: Option<Rows<'py>>,
     options: Vec<(String, String)>,
 }
 
@@ -85,7 +89,18 @@ pub(crate) fn estimate<'py>(
         hierarchy: request.hierarchy,
         relation: request.bought.zip(request.viewed),
     };
-    let (estimate, counts) = run_owned(py, &how, move || owned.estimate(&spec))?;
+    let (estimate, counts) = if spec.estimator().inputs().contains(&EstimatorInput::SureRows) {
+        let rows = request.rows.ok_or_else(|| exception(Error::value(format!("'{method}' lacks its evidence")).hint("pass X=")))?;
+        let rows = rows.slices()?;
+        run(py, &how, |watch| {
+            let data = Dataset::new(Some(rows.features()?), owned.train)?;
+            let sure = sure_rows(&data, &TrainRequest::default(), watch)?;
+            let evidence = PropensityEvidence::new(data.labels()).sure_rows(&sure);
+            Ok((spec.estimate(&evidence)?, evidence.stats().dense_counts()?))
+        })?
+    } else {
+        run_owned(py, &how, move || owned.estimate(&spec))?
+    };
     let made = match &estimate.values {
         EstimatedValues::All(propensities) => Made::Whole(propensities),
         EstimatedValues::WithGaps(direct) => Made::Direct(direct),

@@ -1,6 +1,7 @@
 //! Files and artificial data.
 
 use crate::errors::exception;
+use crate::evaluate::json;
 use crate::matrix::{Arrays, Rows, Sparse, labels_out, scores_out};
 use crate::run::{How, run, run_owned};
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use unmissed::Result;
 use unmissed::data::formats::{self, Content, ReadOptions};
 use unmissed::data::generators::{GENERATORS, GeneratorSettings};
-use unmissed::data::{Dataset, Features, Output};
+use unmissed::data::{DataStats, Dataset, Features, Output};
 use unmissed::spec;
 
 /// Features, labels and scores, each where there are any.
@@ -86,6 +87,18 @@ pub(crate) fn write(
         formats::write(&content, &path, format)
     })?;
     Ok((written.files, written.dropped))
+}
+
+/// The statistics of labels, and of features where there are any, as JSON.
+#[pyfunction]
+pub(crate) fn stats(py: Python<'_>, features: Option<Rows<'_>>, labels: Sparse<'_>, seed: u64, how: How) -> PyResult<String> {
+    let features = features.as_ref().map(|features| features.slices()).transpose()?;
+    let labels = labels.slices()?;
+    let stats = run(py, &how, |_| {
+        let features = features.map(|features| features.features()).transpose()?;
+        Ok(DataStats::of(&Dataset::new(features, labels.labels()?)?, seed))
+    })?;
+    json(&stats)
 }
 
 /// Writes a text under its name at once, or not at all.

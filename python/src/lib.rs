@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use crate::evaluate::{compat_values, evaluate};
     #[pymodule_export]
-    use crate::files::{generate, read, write, write_text};
+    use crate::files::{generate, read, stats, write, write_text};
     #[pymodule_export]
     use crate::matrix::addresses;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! Linear models: trained, used, and kept in files.
 
-use crate::choices::{Gains, Weights};
+use crate::choices::{Gains, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use unmissed::data::{Dataset, Features, Source};
 use unmissed::predict::{About, Model, Normalize, PredictOptions, file};
 use unmissed::progress::Progress;
-use unmissed::request::{NormalizeChoice, TrainRequest};
+use unmissed::request::{NormalizeChoice, TrainControlled, TrainRequest};
 use unmissed::train::Trainer;
 use unmissed::{Error, Result};
 
@@ -55,9 +55,20 @@ pub(crate) struct Settings<'py> {
     grid: String,
     criterion: Option<String>,
     holdout: f64,
+    calibrate: Option<bool>,
     joint: Option<String>,
+    starts: usize,
+    raise_propensities: bool,
+    controlled: Option<ControlledRows<'py>>,
+    later: Option<Sparse<'py>>,
+    /// Which rows have later labels, when not all do.
+    later_rows: Option<Vec<bool>>,
     seed: u64,
 }
+
+/// A controlled set to train with: features, labels, the pairs that were shown, and the rate.
+#[derive(FromPyObject)]
+pub(crate) struct ControlledRows<'py>(Rows<'py>, Sparse<'py>, Option<Sparse<'py>>, RateGiven<'py>);
 
 impl Settings<'_> {
     /// The request that the parameters fill, but for what lies in memory.
@@ -66,6 +77,8 @@ impl Settings<'_> {
             loss: self.loss.as_str().into(),
             clip: self.clip,
             joint: self.joint.as_deref().map(str::parse).transpose()?,
+            starts: self.starts,
+            raise: self.raise_propensities,
             solver: self.solver.parse()?,
             decay: self.decay.into_iter().collect(),
             tolerance: self.tolerance,
@@ -77,6 +90,7 @@ impl Settings<'_> {
             grid: self.grid.clone(),
             criterion: self.criterion.as_deref().map(str::parse).transpose()?,
             holdout: self.holdout,
+            calibrate: self.calibrate,
             normalize: match self.normalize {
                 None => NormalizeChoice::Auto,
                 Some(true) => NormalizeChoice::L2,
@@ -88,7 +102,8 @@ impl Settings<'_> {
     }
 }
 
-/// Trains a model; also gives what was found on the way: propensities that were learned, and what to warn of.
+/// Trains a model; also gives what was found on the way: propensities that were learned or used (those that were raised are marked),
+/// and what to warn of.
 #[pyfunction]
 pub(crate) fn train<'py>(
     py: Python<'py>,
@@ -109,15 +124,35 @@ pub(crate) fn train<'py>(
         Some(Gains::Values(values)) => Some(values),
         None => None,
     };
+    let later = settings.later.as_ref().map(Sparse::slices).transpose()?;
+    let controlled = match &settings.controlled {
+        None => None,
+        Some(ControlledRows(rows, labels, shown, rates)) => {
+            request.controlled = Some(TrainControlled { rate: Some(rates.rate()?), ..TrainControlled::default() });
+            Some((rows.slices()?, labels.slices()?, shown.as_ref().map(Sparse::slices).transpose()?))
+        }
+    };
+    let later_rows = settings.later_rows.clone();
     let (model, trained) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
-        let trainer = Trainer::new(request).progress(watch);
-        let trainer = propensities.iter().fold(trainer, Trainer::propensities);
-        let trainer = weights.iter().fold(trainer, |trainer, weights| trainer.weights(weights));
+        let later = later.map(|later| later.labels()).transpose()?;
+        let controlled = match &controlled {
+            None => None,
+            Some((rows, labels, shown)) => {
+                let shown = shown.as_ref().map(|shown| shown.labels()).transpose()?;
+                Some((Dataset::new(Some(rows.features()?), labels.labels()?)?, shown))
+            }
+        };
+        let mut trainer = Trainer::new(request).progress(watch);
+        trainer = propensities.iter().fold(trainer, Trainer::propensities);
+        trainer = weights.iter().fold(trainer, |trainer, weights| trainer.weights(weights));
+        trainer = controlled.iter().fold(trainer, |trainer, (data, shown)| trainer.controlled(data, shown.as_ref()));
+        trainer = later.iter().fold(trainer, |trainer, later| trainer.later(later, later_rows.as_deref()));
         trainer.train(&data)
     })?;
     let found = PyDict::new(py);
-    found.set_item("learned", trained.learned.as_ref().map(|learned| arrays(py, learned)).transpose()?)?;
+    let propensities = trained.learned.as_ref().or(trained.used.as_ref());
+    found.set_item("propensities", propensities.map(|propensities| arrays(py, propensities)).transpose()?)?;
     found.set_item("iterations", trained.iterations)?;
     found.set_item("unconverged", trained.unconverged)?;
     found.set_item("unused", trained.unused.is_some())?;

@@ -1,7 +1,7 @@
 //! Propensities between Python, which keeps them as arrays, and the library.
 
 use crate::evaluate::json;
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unmissed::propensity::estimators::Direct;
@@ -22,21 +22,41 @@ pub(crate) struct Given<'py> {
     low: Option<PyReadonlyArray1<'py, f64>>,
     high: Option<PyReadonlyArray1<'py, f64>>,
     inverse_variances: Option<PyReadonlyArray1<'py, f64>>,
+    score_inverses: Option<PyReadonlyArray1<'py, f64>>,
+    /// A row for each error that labels have in common.
+    common_errors: Option<PyReadonlyArray2<'py, f64>>,
     notes: Vec<String>,
 }
 
-const SOURCES: [ValueSource; 3] = [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped];
-const BOUNDS: [(&str, Bounding); 3] = [("exact", Bounding::Exact), ("upper", Bounding::Upper), ("none", Bounding::None)];
+const SOURCES: [ValueSource; 5] = ValueSource::ALL;
+const BOUNDS: [(&str, Bounding); 4] =
+    [("exact", Bounding::Exact), ("upper", Bounding::Upper), ("lower", Bounding::Lower), ("none", Bounding::None)];
 
 impl Given<'_> {
     /// The checked object.
     pub(crate) fn propensities(&self) -> PyResult<Result<Propensities>> {
-        let values = self.values.as_slice()?.to_vec();
+        let mut values = self.values.as_slice()?.to_vec();
         let sources = self.sources.as_ref().map(|array| array.as_slice()).transpose()?;
         let low = self.low.as_ref().map(|array| array.as_slice()).transpose()?;
         let high = self.high.as_ref().map(|array| array.as_slice()).transpose()?;
         let variances = self.inverse_variances.as_ref().map(|array| array.as_slice()).transpose()?;
-        Ok(self.checked(values, sources, low.zip(high), variances))
+        let inverses = self.score_inverses.as_ref().map(|array| array.as_slice()).transpose()?;
+        if let Some(inverses) = inverses.filter(|inverses| inverses.len() == values.len()) {
+            // A direct estimate has no propensity where nothing was seen in the controlled set: scores go by its inverses.
+            let gaps = values.iter_mut().zip(inverses).filter(|(value, inverse)| value.is_nan() && **inverse < 1.0);
+            gaps.for_each(|(value, _)| *value = 1.0);
+        }
+        let errors: Vec<Vec<f64>> = match &self.common_errors {
+            Some(errors) => errors.as_array().outer_iter().map(|row| row.to_vec()).collect(),
+            None => Vec::new(),
+        };
+        Ok(self.checked(values, sources, low.zip(high), variances).and_then(|made| {
+            let made = made.with_common_errors(errors)?;
+            match inverses {
+                Some(inverses) => made.with_score_inverses(inverses.to_vec()),
+                None => Ok(made),
+            }
+        }))
     }
 
     /// What the native part said about its own values, unless the user gave them another name since.
@@ -95,8 +115,20 @@ pub(crate) fn arrays<'py>(py: Python<'py>, made: &Propensities) -> PyResult<Boun
         let variances: Vec<f64> = labels.map(|label| made.inverse_variance(label).unwrap_or(f64::NAN)).collect();
         dict.set_item("inverse_variances", variances.into_pyarray(py))?;
     }
+    scores(py, made, &dict)?;
     dict.set_item("notes", made.notes())?;
     Ok(dict)
+}
+
+/// What estimates of metrics use, where that is more than propensities.
+fn scores<'py>(py: Python<'py>, made: &Propensities, dict: &Bound<'py, PyDict>) -> PyResult<()> {
+    if let Some(inverses) = made.score_inverses() {
+        dict.set_item("score_inverses", inverses.to_vec().into_pyarray(py))?;
+    }
+    if !made.common_errors().is_empty() {
+        dict.set_item("common_errors", PyArray2::from_vec2(py, made.common_errors())?)?;
+    }
+    Ok(())
 }
 
 /// Propensities of a direct estimate: NaN where it has none.
@@ -112,6 +144,11 @@ fn direct_arrays<'py>(py: Python<'py>, direct: &Direct) -> PyResult<Bound<'py, P
     dict.set_item("values", values.into_pyarray(py))?;
     dict.set_item("low", end(|interval| interval.low).into_pyarray(py))?;
     dict.set_item("high", end(|interval| interval.high).into_pyarray(py))?;
+    if let Ok(made) = direct.propensities() {
+        let variances: Vec<f64> = (0..made.len() as u32).map(|label| made.inverse_variance(label).unwrap_or(f64::NAN)).collect();
+        dict.set_item("inverse_variances", variances.into_pyarray(py))?;
+        scores(py, &made, &dict)?;
+    }
     let (alone, never) = (direct.without_controlled_positive(), direct.never_observed());
     let note = format!("{alone} observed labels have no controlled positive and {never} were never observed: their values are NaN");
     dict.set_item("notes", if alone + never > 0 { vec![note] } else { vec![] })?;

@@ -7,7 +7,7 @@ use unmissed::data::generators::GENERATORS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::{self, Estimator, METRICS, Shape};
 use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
-use unmissed::propensity::models::PROPENSITY_MODELS;
+use unmissed::propensity::models::{PROPENSITY_MODELS, PropensityModel};
 use unmissed::spec::{self, Named};
 
 fn entries<T: Named + ?Sized>(entries: &[&'static T]) -> Vec<(&'static str, &'static str)> {
@@ -21,12 +21,16 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "formats" => entries(FORMATS),
         "generators" => entries(GENERATORS),
         "models" => entries(PROPENSITY_MODELS),
+        "curves" => {
+            let curves = |model: &&'static dyn PropensityModel| model.curves().iter().map(|curve| (curve.name(), model.summary()));
+            PROPENSITY_MODELS.iter().flat_map(curves).collect()
+        }
         "propensity-estimators" => entries(PROPENSITY_ESTIMATORS),
         "estimators" => Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
         "metrics" => entries(METRICS),
         "losses" => entries(LOSSES),
         _ => {
-            let names = ["formats", "generators", "models", "propensity-estimators", "metrics", "estimators", "losses"];
+            let names = ["formats", "generators", "models", "curves", "propensity-estimators", "metrics", "estimators", "losses"];
             return Err(exception(spec::unknown("registry", name, &names)));
         }
     })

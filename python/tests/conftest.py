@@ -1,4 +1,4 @@
-"""What tests share: data sets that are small, and real data and golden cases where they are there."""
+"""What tests share: small data sets, golden cases, and real data where they are there."""
 
 from __future__ import annotations
 
@@ -23,21 +23,15 @@ def data(name: str) -> pathlib.Path:
     return path
 
 
-def golden_folder() -> pathlib.Path:
-    """The folder with the values of independent implementations."""
-    given = os.environ.get("UNMISSED_DATA")
-    places = [*([ROOT / given / "golden"] if given else []), ROOT.parent / "shared" / "golden"]
-    found = next((place for place in places if place.is_dir()), None)
-    if found is None:
-        pytest.skip("no folder 'golden' beside the checkout or in the folder of UNMISSED_DATA")
-    return found
+#: Small data, and the values that independent implementations have for them.
+GOLDEN = ROOT / "crates" / "unmissed" / "tests" / "fixtures" / "golden"
 
 
 class Case:
     """A golden case: files, and the values that others got for them."""
 
     def __init__(self, name: str) -> None:
-        self.folder = golden_folder() / name
+        self.folder = GOLDEN / name
         self.expected = json.loads((self.folder / "expected.json").read_text())
         self.peers = json.loads((self.folder / "peers.json").read_text())
 

@@ -150,3 +150,16 @@ def test_balls(tmp_path):
     assert a.tables["labels"]["prior"].shape == (20,)
     with pytest.raises(ValueError, match="'labels' of 'balls'"):
         um.datasets.balls(labels=0)
+
+
+def test_statistics_of_labels_and_features(tmp_path):
+    y = sp.csr_matrix(np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]))
+    X = sp.csr_matrix(np.array([[1.0, 0, 2], [0, 0, 0], [3, 0, 0], [0, 0, 0]], np.float32))
+    found = um.stats(y, X=X)
+    assert (found["rows"], found["labels"], found["labels_occurring"], found["rows_without_labels"]) == (4, 4, 3, 1)
+    assert (found["features"], found["features_per_row_mean"], found["ilir"]) == (3, 0.75, 3.0)
+    assert um.stats(y)["features"] is None
+    um.write(tmp_path / "data.txt", y, X=X)
+    assert um.stats(um.read(tmp_path / "data.txt")) == found
+    with pytest.raises(ValueError, match="rows"):
+        um.stats(y, X=X[:3])

@@ -1,5 +1,6 @@
 """Models as scikit-learn estimators: its own checks, pipelines and searches, files and copies."""
 
+import json
 import pickle
 import subprocess
 
@@ -112,7 +113,7 @@ def test_nothing_is_corrected_unless_propensities_are_given(balls):
     assert not hasattr(auto, "propensities_") and not hasattr(plain, "propensities_")
     auto.set_params(propensity="jpv").fit(balls.train)
     assert auto.propensities_.origin == "jpv:a=0.55,b=1.5"
-    assert np.array_equal(auto.coef_, um.OneVsRest("unbiased-logistic", "jpv").fit(balls.train).coef_)
+    assert np.array_equal(auto.coef_, um.OneVsRest("plugin-logistic", "jpv").fit(balls.train).coef_)
     # A later fit without propensities leaves nothing of the earlier one.
     assert not hasattr(auto.set_params(propensity=None).fit(balls.train), "propensities_")
     assert 1 <= auto.n_iter_ < 50
@@ -122,6 +123,36 @@ def test_nothing_is_corrected_unless_propensities_are_given(balls):
         assert not hasattr(um.OneVsRest("unbiased-logistic").fit(balls.train), "propensities_")
     with pytest.warns(UserWarning, match="'logistic' does not use propensities"):
         assert not hasattr(um.OneVsRest("logistic", "jpv").fit(balls.train), "propensities_")
+
+
+def test_the_loss_is_chosen_where_nothing_is_asked_for(balls):
+    fitted = um.OneVsRest().fit(balls.train)
+    candidates = fitted.choice_["candidates"]
+    chosen = [candidate for candidate in candidates if candidate["chosen"]]
+    assert {candidate["loss"] for candidate in candidates} == {"squared-hinge", "logistic"}
+    assert chosen == [min(candidates, key=lambda candidate: candidate["ranking_loss"])]
+    about = json.loads(fitted.model_.about)
+    assert (about["loss"], about["settings"]["decay"]) == (chosen[0]["loss"], chosen[0]["decay"])
+    for other in (um.OneVsRest(calibrate=False), um.OneVsRest("squared-hinge"), um.OneVsRest(tune=True)):
+        assert other.fit(balls.train).choice_ is None
+    with pytest.raises(ValueError, match="calibrated for plain losses"):
+        um.OneVsRest(propensity="jpv", calibrate=True).fit(balls.train)
+
+
+@pytest.mark.parametrize("settings", [{}, {"loss": "squared-hinge", "calibrate": True}, {"loss": "logistic", "decay": 1e-6}])
+def test_labels_probabilities_and_ranks_agree(balls, settings):
+    """All three follow the logits, also where probabilities are too close to 1 to be told apart."""
+    fitted = um.OneVsRest(**settings).fit(balls.train)
+    scale = 40.0
+    logits = fitted.decision_function(scale * balls.test.X)
+    probabilities, top = fitted.predict_proba(scale * balls.test.X), fitted.predict_top_k(scale * balls.test.X, k=5)
+    assert np.array_equal(fitted.predict(scale * balls.test.X).toarray(), (probabilities >= 0.5).astype(int))
+    for row in range(top.shape[0]):
+        best = np.lexsort((np.arange(logits.shape[1]), -logits[row]))[:5]
+        ids, scores = top.indices[top.indptr[row] : top.indptr[row + 1]], top.data[top.indptr[row] : top.indptr[row + 1]]
+        order = np.lexsort((ids, -scores))
+        assert ids[order].tolist() == best.tolist()
+        assert scores[order] == pytest.approx(probabilities[row, best], abs=1e-6)
 
 
 def test_tuning(balls):
@@ -275,3 +306,48 @@ def test_classes_with_names():
     assert fitted.predict_proba(X).sum(axis=1) == pytest.approx(1)
     two = um.OneVsRest("logistic", None, normalize=False, decay=1e-3).fit(X[:4], y[:4])
     assert two.decision_function(X[:4]).shape == (4,)
+
+
+def test_a_controlled_set_decides_what_the_model_is():
+    survey = um.datasets.survey(users=1500, test_users=200, controlled_users=800, items=40, shown=8, dim=5, random_state=3)
+    plain = um.OneVsRest().fit(survey.train)
+    assert plain.stack_ is None
+    stacked = um.OneVsRest().fit(survey.train, controlled=survey.controlled, rate="8/40", shown=survey.shown)
+    assert [line["model"] for line in stacked.stack_["lines"]] == ["uncorrected", "joint", "recalibrated", "stack"]
+    assert stacked.stack_["taken"] == (not np.array_equal(stacked.coef_, plain.coef_))
+    pair = um.OneVsRest().fit(survey.train, controlled=(survey.controlled.X, survey.controlled.y), rate=8 / 40)
+    assert not pair.stack_["shown"]
+    with pytest.raises(ValueError, match="pass rate="):
+        um.OneVsRest().fit(survey.train, controlled=survey.controlled)
+    with pytest.raises(ValueError, match="pass it as controlled="):
+        um.OneVsRest().fit(survey.train, rate="8/40")
+    with pytest.raises(ValueError, match="expected Data or"):
+        um.OneVsRest().fit(survey.train, controlled=survey.controlled.y, rate="8/40")
+    with pytest.raises(ValueError, match="other corrections"):
+        um.OneVsRest(propensity="jpv").fit(survey.train, controlled=survey.controlled, rate="8/40")
+
+
+def test_later_labels_are_trained_on():
+    survey = um.datasets.survey(users=900, test_users=100, controlled_users=50, items=30, shown=8, dim=5, random_state=3)
+    later = um.OneVsRest().fit(survey.train, later=survey.train_clean.y)
+    assert np.array_equal(later.coef_, um.OneVsRest().fit(survey.train_clean).coef_)
+    half = um.OneVsRest().fit(survey.train, later=survey.train_clean.y, later_rows=np.arange(0, 900, 2))
+    assert half.propensities_.values.min() > 0 and not np.array_equal(half.coef_, later.coef_)
+    with pytest.raises(ValueError, match="later_rows"):
+        um.OneVsRest().fit(survey.train, later=survey.train_clean.y, later_rows=[900])
+
+
+def test_propensities_that_the_data_contradict_are_raised(balls):
+    counts = np.ravel(balls.train.y.sum(axis=0))
+    tiny = np.full(30, 1e-3)
+    raised = um.OneVsRest(propensity=tiny).fit(balls.train).propensities_
+    assert (raised.values >= counts / 1500 - 1e-12).all() and "raised" in set(raised.sources)
+    kept = um.OneVsRest(propensity=tiny, raise_propensities=False).fit(balls.train).propensities_
+    assert (kept.values == 1e-3).all()
+
+
+def test_anchors_need_features_and_are_lower_bounds(balls):
+    found = um.estimate_propensity("anchors", train=balls.train)
+    assert found.bound == "lower" and (found.low <= found.values).all()
+    with pytest.raises(ValueError, match="pass X="):
+        um.estimate_propensity("anchors", train=balls.train.y)

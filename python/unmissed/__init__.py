@@ -7,8 +7,9 @@
 
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
 number, and `audit` puts everything together. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
-label is to be observed. `OneVsRest` trains models, `cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and `datasets`
-bring data, `compat` has the functions of other libraries, `types` the types of what functions take.
+label is to be observed. `OneVsRest` trains models, `cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a
+metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `stats` describes them, `compat` has the functions of other
+libraries, `types` the types of what functions take.
 
 Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
 """
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ._crossval import cross_val_top_k as cross_val_top_k
     from ._data import Data as Data
     from ._data import read as read
+    from ._data import stats as stats
     from ._data import write as write
     from ._estimate import estimate_propensity as estimate_propensity
     from ._estimate import fit_propensity as fit_propensity
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 _HOME = {
     "_audit": ["Audit", "audit"],
     "_crossval": ["cross_val_top_k"],
-    "_data": ["Data", "read", "write"],
+    "_data": ["Data", "read", "stats", "write"],
     "_estimate": ["estimate_propensity", "fit_propensity"],
     "_evaluate": ["evaluate"],
     "_inputs": ["TopK"],

@@ -86,7 +86,7 @@ def audit(
     groups: GroupsLike | None = None,
     weights: WeightsLike | None = None,
     level: float = 0.95,
-    bootstrap: int = 200,
+    bootstrap: int = 0,
     random_state: int = 0,
     name: str = "",
     n_labels: int | None = None,
@@ -127,8 +127,8 @@ def audit(
         Gains for ``"weighted-precision"``, as in `evaluate`.
     level : float, default 0.95
         Level of intervals.
-    bootstrap : int, default 200
-        Replicates for macro-f and coverage.
+    bootstrap : int, default 0
+        Bootstrap replicates for macro-f and coverage; 0 takes the jackknife.
     random_state : int, default 0
         Seed of everything random.
     name : str, optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +165,50 @@ def write(
     for lost in dropped:
         warnings.warn(f"{path} cannot hold, so it was dropped: {lost}", stacklevel=2)
     return [str(one) for one in files]
+
+
+def stats(
+    y: LabelsLike,
+    *,
+    X: FeaturesLike | None = None,
+    n_labels: int | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> dict[str, Any]:
+    """Describe a data set: its sizes, the labels per row, and how long the tail of the labels is.
+
+    Parameters
+    ----------
+    y : labels or Data
+        Labels, in any form that `evaluate` takes. A `Data` brings its features along.
+    X : array-like or sparse matrix, shape (n_rows, n_features), optional
+        Features.
+    n_labels : int, optional
+        The number of labels, where lists do not tell.
+    random_state : int, default 0
+        Seed of the obesity index, where there are too many labels to compute it exactly.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+
+    Returns
+    -------
+    dict
+        The fields of ``unmissed stats --format json``: ``rows``, ``labels``, ``labels_per_row_mean``, ``pos80`` (the smallest share of
+        the labels that holds 80 % of all positives), ``min_ir``, ``ilir``, ``obesity``, ...; what is not defined is None.
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> found = um.stats([[0, 1], [0], [0, 2], []], n_labels=5)
+    >>> found["labels"], found["labels_occurring"], found["labels_per_row_mean"], found["ilir"]
+    (5, 3, 1.25, 3.0)
+    """
+    if isinstance(y, Data):
+        X = y.X if X is None else X
+    labels_ = _inputs.labels(y, "y", n_labels)
+    features_ = None if X is None else _inputs.features(X, "X")
+    with working(n_jobs) as how:
+        return dict(json.loads(_core.stats(features_, labels_, whole(random_state, "random_state"), how)))
 
 
 def _declared(told: int | None, what: str, n_labels: int | None) -> int:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from . import _core, _inputs
 from ._checks import number, optional, text, whole
 from ._choices import rate_of
+from ._data import Data
 from ._deprecated import renamed
 from ._propensity import Propensities, as_propensities, of_arrays
 from ._registry import listed
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import LabelsLike, PairsLike, PropensityLike, RateLike
+    from .types import FeaturesLike, LabelsLike, PairsLike, PropensityLike, RateLike
 
 
 def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, Any]:
@@ -43,6 +44,7 @@ def _options(**given: Any) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in given.items() if value is not None]
 
 
+@listed("curves")
 @renamed(threads="n_jobs")
 def fit_propensity(
     model: str,
@@ -61,7 +63,9 @@ def fit_propensity(
     Parameters
     ----------
     model : str
-        The family: ``"power"``, ``"power:relative"``, ``"richards"``, ``"jpv"`` or ``"constant"``.
+        The curve to fit:
+
+        {curves}
     train : labels
         Training labels.
     controlled : labels, optional
@@ -114,6 +118,7 @@ def estimate_propensity(
     method: str,
     *,
     train: LabelsLike | None = None,
+    X: FeaturesLike | None = None,
     controlled: LabelsLike | None = None,
     rate: RateLike | None = None,
     later: LabelsLike | None = None,
@@ -138,6 +143,8 @@ def estimate_propensity(
         {propensity-estimators}
     train : labels
         Training labels; for ``"timelapse"`` the earlier snapshot.
+    X : features, optional
+        Features of the training rows, for ``"anchors"``; a `Data` as `train` brings them along.
     controlled, rate
         A bias-controlled set and the rate at which labels were shown in it (``"16/300"``, or one number for each label).
     later : labels
@@ -180,7 +187,9 @@ def estimate_propensity(
     if train is None:
         raise ValueError(f"'{method}' needs the training labels as train=")
     labels = _inputs.labels(train, "train")
+    X = train.X if X is None and isinstance(train, Data) else X
     request = {
+        "rows": None if X is None else _inputs.features(X, "X"),
         "controlled": None if controlled is None and rate is None else _controlled(controlled, rate, labels.columns),
         "later": None if later is None else _inputs.labels(later, "later", labels.columns),
         "hierarchy": _pairs(hierarchy, "hierarchy", "(child, parent)"),

@@ -52,7 +52,7 @@ def evaluate(
     pair_covariates: Mapping[str, ScoresLike] | None = None,
     level: float = 0.95,
     interval: str = "population",
-    bootstrap: int = 200,
+    bootstrap: int = 0,
     random_state: int = 0,
     n_labels: int | None = None,
     n_jobs: int | None = None,
@@ -112,10 +112,10 @@ def evaluate(
         Level of intervals.
     interval : {"population", "mask"}, default "population"
         What intervals answer: what other rows would have given, or what other missing labels would have given on these rows.
-    bootstrap : int, default 200
-        Replicates for macro-f and coverage; 0 leaves their intervals out.
+    bootstrap : int, default 0
+        Bootstrap replicates for macro-f and coverage; 0 takes the jackknife, which is faster and covers better.
     random_state : int, default 0
-        Seed of the bootstrap.
+        Seed of the bootstrap, and of the sample of rows that the jackknife takes when there are more than 65 536.
     n_labels : int, optional
         The number of labels, where lists do not tell.
     n_jobs : int, optional

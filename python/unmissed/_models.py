@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core, _inputs
 from ._checks import array, file, number, optional, text, whole
+from ._choices import rate_of
 from ._data import Data
 from ._deprecated import renamed
 from ._inputs import Array, Matrix
@@ -28,20 +29,22 @@ except ImportError as error:
     raise ImportError("models need scikit-learn 1.6 or later: pip install 'unmissed[models]'") from error
 
 if TYPE_CHECKING:
-    from .types import FeaturesLike, Path, PropensityLike, TargetsLike, WeightsLike
+    from .types import FeaturesLike, LabelsLike, NumbersLike, Path, PropensityLike, RateLike, TargetsLike, WeightsLike
 
 
 @listed("losses")
 class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """One linear scorer for each label: plain, or with propensities corrected for missing labels.
 
-    The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. With propensities, observed labels are
-    weighted such that the expected loss is the one on complete labels.
+    The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. With propensities, or evidence about what
+    is missing, that is the probability of being relevant, observed or not.
 
     Parameters
     ----------
     loss : str, default "auto"
-        The loss to minimise. ``"auto"`` is ``"unbiased-logistic"`` with propensities and ``"logistic"`` without.
+        The loss to minimise. ``"auto"`` is ``"plugin-logistic"`` with propensities, the likelihood of what is observed. Without, and
+        with nothing else that changes what is trained, it is ``"squared-hinge"`` or ``"logistic"``, with a decay, whichever does
+        best on held-out rows (see ``choice_``); otherwise ``"logistic"``.
 
         {losses}
     propensity : str, Propensities, array-like or None, default None
@@ -52,12 +55,16 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     joint : {None, "plugin", "alternating"}, default None
         How propensities are learned from the observed labels: not at all, along with the weights by the likelihood of both (the loss
         is then ``"plugin-logistic"``), or in turns with them on two halves of the rows. `propensity` is where they start.
-    solver : {"auto", "newton", "adam"}, default "auto"
-        Newton's method goes to the optimum of a convex loss; Adam takes small steps by any. ``"auto"`` is Newton's method where it
-        works.
+    starts : int, default 1
+        With ``joint="plugin"``: from how many starts learning begins; the best stays, label by label.
+    raise_propensities : bool, default True
+        Whether propensities are raised to what the data allow: how often a label is observed, over all rows and on the rows on which
+        it is surest.
+    solver : {"auto", "newton", "dual", "adam"}, default "auto"
+        Newton's method goes to the optimum of a loss that has one, the dual solver faster to that of squared hinges; Adam takes small
+        steps by any. ``"auto"`` is the fastest of them that goes to an optimum, where there is one.
     decay : float, optional
-        Strength of the L2 penalty; unless given, it follows from the size of rows and the spread of propensities for Newton's
-        method, and is 0 for Adam.
+        Strength of the L2 penalty; unless given, it follows from the size of rows for Newton's method, and is 0 for Adam.
     clip : float, optional
         Inverse propensities above this count as this: less variance, some bias.
     weights : str or array-like, optional
@@ -82,6 +89,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     holdout : float, default 0.1
         The share of rows that are held out to find settings and, for Adam, the best number of epochs. 0: Adam runs through all
         epochs.
+    calibrate : bool, optional
+        Whether scores are made log-odds on held-out rows, by a scale and a shift that depend on how often a label was observed. Unless
+        given, where loss and decay are chosen as well. False: ``loss="auto"`` is ``"logistic"``.
     random_state : int, RandomState or None, default 0
         Seed of whatever is random. The same int gives the same model, on any number of threads.
     n_jobs : int, optional
@@ -98,9 +108,15 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     intercept_ : numpy.ndarray of shape (n_labels,)
         What is added to each score.
     propensities_ : Propensities
-        What the model was corrected with, or what it learned; there is no such attribute when training did not use any.
+        What the model was corrected with, with those marked that were raised, or what it learned; there is no such attribute when
+        training did not use any.
+    stack_ : dict or None
+        With a controlled set: what was compared on it, and whether the stack was taken.
     tuning_ : list of dict or None
         All settings that were tried, with their losses and metrics.
+    choice_ : dict or None
+        Which losses and decays were tried where the loss was left open, on how many held-out rows, labels and positives, and the ranking
+        loss of each.
     label_counts_ : numpy.ndarray of shape (n_labels,)
         Training positives of each label.
     n_rows_ : int
@@ -129,6 +145,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         tune: bool = False,
         joint: str | None = None,
+        starts: int = 1,
+        raise_propensities: bool = True,
         solver: str = "auto",
         decay: float | None = None,
         clip: float | None = None,
@@ -142,6 +160,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         grid: str = "default",
         criterion: str | None = None,
         holdout: float = 0.1,
+        calibrate: bool | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
         verbose: int = False,
@@ -150,6 +169,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.propensity = propensity
         self.tune = tune
         self.joint = joint
+        self.starts = starts
+        self.raise_propensities = raise_propensities
         self.solver = solver
         self.decay = decay
         self.clip = clip
@@ -163,6 +184,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.grid = grid
         self.criterion = criterion
         self.holdout = holdout
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -173,7 +195,17 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X: FeaturesLike, y: TargetsLike | None = None) -> OneVsRest:
+    def fit(
+        self,
+        X: FeaturesLike,
+        y: TargetsLike | None = None,
+        *,
+        controlled: Data | tuple[FeaturesLike, LabelsLike] | None = None,
+        rate: RateLike | None = None,
+        shown: LabelsLike | None = None,
+        later: LabelsLike | None = None,
+        later_rows: NumbersLike | None = None,
+    ) -> OneVsRest:
         """Train.
 
         Parameters
@@ -182,6 +214,17 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Features; a `Data` brings its labels along.
         y : array-like or sparse matrix of shape (n_rows, n_labels), or array-like of shape (n_rows,)
             Labels as 0 and 1, or one class for each row.
+        controlled : Data or (features, labels), optional
+            A bias-controlled set: its labels are the relevant ones among those that were shown. An uncorrected model and one by joint
+            learning are put together on it, where that is an improvement; see ``stack_``.
+        rate : str, float, tuple or array-like, optional
+            The rate at which labels of the controlled set were shown: ``"16/300"``, or one number for each label.
+        shown : labels, optional
+            The pairs of the controlled set that were shown, relevant or not, when they are known.
+        later : labels, optional
+            A later snapshot of the training rows, in the same order: its labels take the place of the observed ones.
+        later_rows : array-like of int, optional
+            The rows that have later labels, when not all do. The others are corrected by row-dependent propensities.
 
         Returns
         -------
@@ -194,7 +237,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, labels = self._training_data(X, y)
         given = None if self.propensity is None else _of_matrix(self.propensity, labels)
         settings = {
-            "loss": text(self.loss, "loss"),
+            # That is what learning along with the weights is.
+            "loss": "plugin-logistic" if self.joint == "plugin" else text(self.loss, "loss"),
             "propensities": None if given is None else given._arrays(),
             "solver": text(self.solver, "solver"),
             "tolerance": optional(number, self.tol, "tol"),
@@ -210,15 +254,20 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "grid": text(self.grid, "grid"),
             "criterion": optional(text, self.criterion, "criterion"),
             "holdout": number(self.holdout, "holdout"),
+            "calibrate": None if self.calibrate is None else bool(self.calibrate),
             "joint": optional(text, self.joint, "joint"),
+            "starts": whole(self.starts, "starts"),
+            "raise_propensities": bool(self.raise_propensities),
+            "controlled": _controlled(controlled, rate, shown, labels.columns),
+            "later": None if later is None else _inputs.labels(later, "later", labels.columns),
+            "later_rows": None if later_rows is None else _row_set(later_rows, labels.rows),
             "seed": _seed(self.random_state),
         }
         with working(self.n_jobs, self.verbose) as how:
             model, found = _core.train(rows, labels, settings, how)
         self._take(model)
         self.n_iter_ = found["iterations"]
-        learned = found["learned"]
-        self._keep(of_arrays(learned) if learned is not None else None if found["unused"] else given)
+        self._keep(None if found["propensities"] is None else of_arrays(found["propensities"]))
         self._warn(found)
         return self
 
@@ -242,12 +291,15 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "propensities_"):
             del self.propensities_
 
-    def _take(self, model: _core.Linear) -> None:
+    def _take(self, model: _core.Linear) -> str:
+        """Keeps a model; gives the loss that it was trained by."""
         self.model_ = model
         self.label_counts_ = model.label_counts
         about = json.loads(model.about)
         self.n_rows_ = about["rows"]
-        self.tuning_ = (about["settings"] or {}).get("tuning")
+        outcome = about["settings"] or {}
+        self.tuning_, self.stack_, self.choice_ = outcome.get("tuning"), outcome.get("stack"), outcome.get("choice")
+        return str(about["loss"])
 
     def _training_data(self, X: Any, y: Any) -> tuple[Matrix | Array, Matrix]:
         """Features and labels; remembers what kind of target it was."""
@@ -299,6 +351,32 @@ def _of_matrix(propensity: PropensityLike, labels: Matrix) -> Propensities:
         return as_propensities(propensity, None, None)
     counts = np.bincount(labels.indices, minlength=labels.columns)
     return propensities_of_counts(propensity, labels.rows, counts)
+
+
+def _controlled(controlled: Any, rate: Any, shown: Any, columns: int) -> tuple[Matrix | Array, Matrix, Matrix | None, float | Array] | None:
+    """Features, labels, shown pairs and rate of a controlled set."""
+    if controlled is None:
+        if rate is not None or shown is not None:
+            raise ValueError("rate= and shown= belong to a controlled set: pass it as controlled=")
+        return None
+    if rate is None:
+        raise ValueError("a controlled set needs the rate at which its labels were shown: pass rate=")
+    if isinstance(controlled, Data):
+        X, y = controlled.X, controlled.y
+    elif isinstance(controlled, tuple) and len(controlled) == 2:
+        X, y = controlled
+    else:
+        raise ValueError(f"controlled has no features: expected Data or (features, labels), found {type(controlled).__name__}")
+    pairs = None if shown is None else _inputs.labels(shown, "shown", columns)
+    return _inputs.features(X, "controlled"), _inputs.labels(y, "controlled", columns), pairs, rate_of(rate)
+
+
+def _row_set(rows: Any, count: int) -> list[bool]:
+    """Whether each row is among those that are named."""
+    named = [False] * count
+    for row in np.ravel(np.asarray(rows)).tolist():
+        named[whole(row, "later_rows", most=count - 1)] = True
+    return named
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:

@@ -30,6 +30,14 @@ def _codes(given: Any, what: str) -> Array:
     return np.require(codes, np.uint8, ["C", "A"])
 
 
+def _errors(given: Any) -> Array:
+    """A row of numbers for each error that labels have in common."""
+    found = np.asarray(given)
+    if found.ndim != 2:
+        raise ValueError(f"common_errors have the wrong shape: expected a row for each error, found {found.shape}")
+    return np.stack([array(row, "common_errors") for row in found]) if len(found) else np.empty(found.shape)
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
 class Propensities:
     """A propensity for every label, where it came from, and what it is worth.
@@ -49,6 +57,13 @@ class Propensities:
         Propensities and their inverses.
     interval : numpy.ndarray of float64, shape (n_labels, 2), or None
         Lower and upper ends where there is an interval, NaN elsewhere.
+    inverse_variances : numpy.ndarray of float64, shape (n_labels,), or None
+        Variances of the inverse propensities, apart from errors that labels have in common.
+    score_inverses : numpy.ndarray of float64, shape (n_labels,), or None
+        Inverse propensities that estimates of metrics use, where they are not ``1 / values``: not floored at 1, which would bias sums.
+    common_errors : numpy.ndarray of float64, shape (n_errors, n_labels), or None
+        Errors that labels have in common, such as those of a curve. The covariance of the inverse propensities is
+        ``diag(inverse_variances) + common_errors.T @ common_errors``.
     bound : str
         ``"exact"``, ``"upper"`` (the truth may be lower) or ``"none"``.
     sources : list of str or None
@@ -77,6 +92,8 @@ class Propensities:
     low: Array | None
     high: Array | None
     inverse_variances: Array | None
+    score_inverses: Array | None
+    common_errors: Array | None
     notes: list[str]
     counts: Array | None
     fit: dict[str, Any] | None
@@ -95,6 +112,8 @@ class Propensities:
         counts: NumbersLike | None = None,
         fit: dict[str, Any] | None = None,
         provenance: str | None = None,
+        score_inverses: NumbersLike | None = None,
+        common_errors: NumbersLike | None = None,
     ) -> None:
         checked = {
             "values": array(values, "propensity"),
@@ -104,6 +123,8 @@ class Propensities:
             "low": optional(array, low, "low"),
             "high": optional(array, high, "high"),
             "inverse_variances": optional(array, inverse_variances, "inverse_variances"),
+            "score_inverses": optional(array, score_inverses, "score_inverses"),
+            "common_errors": None if common_errors is None else _errors(common_errors),
             "notes": list(notes),
             "counts": None if counts is None else np.asarray(counts),
             "fit": fit,
@@ -172,7 +193,7 @@ class Propensities:
         return ax
 
     def write(self, path: Path) -> None:
-        """Write a csv ``label,propensity,low,high,source``, which ``"table:FILE"`` reads."""
+        """Write a csv ``label,propensity,low,high,source`` (estimates: ``inverse,variance,c1,...`` too), which ``"table:FILE"`` reads."""
         _core.write_propensities(self._arrays(), file(path))
 
     def _arrays(self) -> dict[str, Any]:
@@ -186,6 +207,8 @@ class Propensities:
             "low": self.low,
             "high": self.high,
             "inverse_variances": self.inverse_variances,
+            "score_inverses": self.score_inverses,
+            "common_errors": self.common_errors,
             "notes": list(self.notes),
         }
 

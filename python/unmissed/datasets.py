@@ -13,7 +13,7 @@ from ._inputs import Array
 from ._propensity import Propensities
 from ._work import working
 
-__all__ = ["Generated", "balls", "survey"]
+__all__ = ["Generated", "balls", "ratings", "survey"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,9 @@ class Generated:
     train_clean, test_clean : Data or None
         The same rows with all relevant labels; None when nothing is missing.
     controlled : Data or None
-        Rows to which labels were shown at random.
+        Rows to which labels were shown at random: the relevant ones among these.
+    shown : matrix or None
+        What was shown to the rows of `controlled`, relevant or not.
     propensities : Propensities or None
         The true propensities.
     tables : dict of dict of numpy.ndarray
@@ -41,6 +43,7 @@ class Generated:
     train_clean: Data | None
     test_clean: Data | None
     controlled: Data | None
+    shown: Any
     propensities: Propensities | None
     tables: dict[str, dict[str, Array]]
     notes: list[str]
@@ -61,6 +64,7 @@ def _generate(generator: str, random_state: int, n_jobs: int | None, settings: d
         train_clean=parts.get("train_clean"),
         test_clean=parts.get("test_clean"),
         controlled=parts.get("controlled"),
+        shown=parts["controlled_shown"].y if "controlled_shown" in parts else None,
         propensities=None if known is None else Propensities(known, origin="true"),
         tables=made["tables"],
         notes=made["notes"],
@@ -124,6 +128,7 @@ def survey(
     noise: float = 0.3,
     gamma: float = 0.5,
     scatter: float = 0.5,
+    rise: float = 0.0,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Generated:
@@ -151,6 +156,8 @@ def survey(
         Exponent of the propensity curve.
     scatter : float, default 0.5
         Standard deviation of log propensities around the curve.
+    rise : float, default 0
+        How much more often users rate what they like more.
     random_state : int, default 0
         The same seed gives the same data, on any number of threads.
     n_jobs : int, optional
@@ -180,5 +187,84 @@ def survey(
         "noise": noise,
         "gamma": gamma,
         "scatter": scatter,
+        "rise": rise,
     }
     return _generate("survey", random_state, n_jobs, settings)
+
+
+def ratings(
+    *,
+    users: int = 10000,
+    test_users: int = 3000,
+    controlled_users: int = 5400,
+    items: int = 1000,
+    shown: int = 10,
+    dim: int = 8,
+    relevant: float = 0.085,
+    rated: float = 8,
+    tail: float = 0.6,
+    strength: float = 2.5,
+    taste: float = 0.5,
+    gamma: float = 0.5,
+    scatter: float = 0.5,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Generated:
+    """Users who rate a handful of the many items they like, half of them as features; items shown at random to others.
+
+    Parameters
+    ----------
+    users, test_users, controlled_users : int
+        Users of each part.
+    items : int, default 1000
+        Number of items (features and labels).
+    shown : int, default 10
+        Items that a controlled user is shown.
+    dim : int, default 8
+        Dimensions of taste.
+    relevant : float, default 0.085
+        Share of the items that are relevant to a user, on average.
+    rated : float, default 8
+        Relevant items that a user rates, on average; half of them become labels.
+    tail : float, default 0.6
+        How fast relevance falls with an item's rank.
+    strength : float, default 2.5
+        How much taste decides over relevance.
+    taste : float, default 0.5
+        How much more often users rate what they like more.
+    gamma : float, default 0.5
+        How much more often popular items are rated.
+    scatter : float, default 0.5
+        Standard deviation of items around that, on the scale of log odds.
+    random_state : int, default 0
+        The same seed gives the same data, on any number of threads.
+    n_jobs : int, optional
+        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+
+    Returns
+    -------
+    Generated
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> data = um.datasets.ratings(users=200, test_users=20, controlled_users=30, items=150)
+    >>> data.train.X.shape, data.train_clean.y.nnz > 2 * data.train.y.nnz
+    ((200, 150), True)
+    """
+    settings = {
+        "users": users,
+        "test_users": test_users,
+        "controlled_users": controlled_users,
+        "items": items,
+        "shown": shown,
+        "dim": dim,
+        "relevant": relevant,
+        "rated": rated,
+        "tail": tail,
+        "strength": strength,
+        "taste": taste,
+        "gamma": gamma,
+        "scatter": scatter,
+    }
+    return _generate("ratings", random_state, n_jobs, settings)

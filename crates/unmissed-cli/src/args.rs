@@ -17,7 +17,7 @@ pub(crate) struct Global {
     /// How results are printed
     #[arg(long, global = true, default_value = "table", value_parser = choices(RENDERERS))]
     pub(crate) format: String,
-    /// How many threads work; results do not depend on it [default: one a core]
+    /// How many threads work; results do not depend on it [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// No progress and no notes, only results and errors
@@ -57,6 +57,10 @@ impl Reading {
     pub(crate) fn dataset(&self, path: &Path, app: &App) -> Outcome<Dataset<'static>> {
         let content = self.content(path, app)?;
         self.check_positive(&content, path)?;
+        if matches!((&content, self.positive), (Content::Scores(_), None)) {
+            let path = path.display();
+            app.note(&format!("{path} has scores: every entry that is not zero is taken as a label (--positive sets a threshold)"));
+        }
         Ok(content.into_dataset(self.positive)?)
     }
 
@@ -104,6 +108,17 @@ pub(crate) fn write(content: &Content, path: &Path, format: Option<&str>, app: &
     }
     for dropped in &written.dropped {
         app.note(&format!("{} cannot hold, so it was dropped: {dropped}", written.format));
+    }
+    Ok(())
+}
+
+/// Rejects an output that is one of the inputs, before anything is read: the input would be lost.
+pub(crate) fn check_output(output: &Path, inputs: &[&Path]) -> unmissed::Result<()> {
+    let Ok(output_itself) = output.canonicalize() else { return Ok(()) };
+    if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == output_itself)) {
+        return Err(unmissed::Error::value("the output is also an input, which would be lost")
+            .hint("write into another file")
+            .in_file(output));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod app;
 mod args;
 mod bar;
+mod choice_table;
 mod cmd;
 
 use app::App;

@@ -1,6 +1,6 @@
 //! Evaluation speed and memory: `cargo bench --bench evaluation`.
 //!
-//! `UNMISSED_BENCH_ROWS` (490 000), `UNMISSED_BENCH_LABELS` (670 000) and `UNMISSED_BENCH_STORED` (100 predictions a row) set the size;
+//! `UNMISSED_BENCH_ROWS` (490 000), `UNMISSED_BENCH_LABELS` (670 000) and `UNMISSED_BENCH_STORED` (100 predictions per row) set the size;
 //! `UNMISSED_BENCH_TASK` picks one task by its name. `UNMISSED_BENCH_PYTHON` names a Python that has napkinXC or xCOLUMNs: they then
 //! run on the same data, in the same run. `UNMISSED_BENCH_FILES=1` also measures from text files (about 0.7 GB in the temporary
 //! directory).

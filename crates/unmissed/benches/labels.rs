@@ -46,7 +46,7 @@ fn time(task: &str, work: impl Fn()) {
     println!("{{\"task\":\"{task}\",\"seconds\":{best:.3}}}");
 }
 
-/// Five draws a row from a power law over the labels.
+/// Five draws per row from a power law over the labels.
 fn generate() -> Labels<'static> {
     let mut state = 1u64;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! Training of one-vs-all models: seconds an epoch, and quality on test rows after each round.
+//! Training of one-vs-all models: seconds per epoch, and quality on test rows after each round.
 //!
 //! `cargo bench -p unmissed --bench training -- TRAIN TEST [solver=adam] [rate=0.01] [tolerance=0.01] [decay=0] [epochs=3]
 //! [loss=unbiased-logistic] [propensity=jpv] [normalize=none] [watch=1]` prints a JSON line for each round; `watch=0` times

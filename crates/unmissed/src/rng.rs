@@ -38,6 +38,16 @@ pub(crate) enum Purpose {
     Folds = 13,
     /// Weights of rows in refits of row-dependent propensities, by replicate.
     RowRefits = 14,
+    /// Which pairs stand for all that are not known to be positive, by row.
+    PairSample = 15,
+    /// Into which fold a row goes when labels are looked at on their surest rows, by row.
+    SureRows = 16,
+    /// Where joint learning starts, by start and by label.
+    JointStarts = 17,
+    /// The order of rows in the passes of the dual solver, by the first label of a block.
+    DualSteps = 18,
+    /// Which rows a tally keeps (stream 0).
+    RowSample = 19,
 }
 
 /// The stream for `index` under `purpose`.

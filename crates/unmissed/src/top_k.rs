@@ -1,7 +1,7 @@
 //! Ranks: which labels of a row come first.
 //!
 //! Ranks go by score, highest first, and equal scores by the smaller label: a strict order, so that nothing depends on who looked
-//! at what first. [`Key`] is that order as one number; [`top_k`] selects the top k of a row without sorting the row, [`rank_of`] finds
+//! at what first. [`Key`] is that order as one number, [`FineKey`] where logits are behind the scores; [`top_k`] selects the top k of a row without sorting the row, [`rank_of`] finds
 //! the rank of one label.
 //!
 //! For small k the scores are first laid out in 16 columns: the k-th largest column maximum is a lower bound of the k-th largest
@@ -43,6 +43,41 @@ impl Key {
     #[inline(always)]
     pub(crate) fn label(self) -> u32 {
         self.0 as u32
+    }
+}
+
+/// A score in double precision, the logit behind it and the label, as one number that ascends in the order of ranks: where scores
+/// are so close to their bound that they are the same number, logits still differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FineKey(u128);
+
+impl FineKey {
+    pub(crate) fn new(value: f64, logit: f32, label: u32) -> FineKey {
+        // Adding zero makes -0 and 0 the same score.
+        let bits = (value + 0.0).to_bits();
+        let ascending = bits ^ (((bits as i64) >> 63) as u64 | 1 << 63);
+        FineKey(u128::from(!ascending) << 64 | u128::from(Key::new(logit, label).0))
+    }
+
+    /// The score.
+    pub(crate) fn value(self) -> f64 {
+        let ascending = !((self.0 >> 64) as u64);
+        f64::from_bits(if ascending >> 63 == 1 { ascending & !(1 << 63) } else { !ascending })
+    }
+
+    /// The logit.
+    pub(crate) fn logit(self) -> f32 {
+        Key(self.0 as u64).score()
+    }
+
+    /// The label.
+    pub(crate) fn label(self) -> u32 {
+        Key(self.0 as u64).label()
+    }
+
+    /// Whether nothing but the label tells it from another.
+    pub(crate) fn ties(self, other: FineKey) -> bool {
+        self.0 >> 32 == other.0 >> 32
     }
 }
 
@@ -217,6 +252,30 @@ mod tests {
         let (scores, ids): (Vec<f32>, Vec<u32>) = ranked.into_iter().rev().unzip();
         assert_eq!(rank_of(&ids, &scores, 9), Some((2, 1.0)));
         assert_eq!(rank_of(&ids, &scores, 4), None);
+    }
+
+    #[test]
+    fn logits_decide_where_scores_do_not() {
+        let ranked = [
+            (3.5, 1.0, 7),
+            (1.0, 9.0, 3),
+            (1.0, 8.0, 2),
+            (1.0, 8.0, 9),
+            (0.0, 0.0, 0),
+            (-1e-40, 0.0, 1),
+            (-2.0, -1.0, 5),
+            (-f64::MAX, 0.0, 0),
+        ];
+        let key = |(value, logit, label)| FineKey::new(value, logit, label);
+        for pair in ranked.windows(2) {
+            assert!(key(pair[0]) < key(pair[1]), "{pair:?}");
+        }
+        for (value, logit, label) in ranked {
+            let key = key((value, logit, label));
+            assert_eq!((key.value(), key.logit(), key.label()), (value, logit, label));
+        }
+        assert_eq!(FineKey::new(-0.0, -0.0, 1), FineKey::new(0.0, 0.0, 1));
+        assert!(key(ranked[2]).ties(key(ranked[3])) && !key(ranked[1]).ties(key(ranked[2])));
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    args::check_output(&args.output, &[&args.input])?;
     let mut content = args.reading.content(&args.input, app)?;
     if args.reading.positive().is_some() {
         args.reading.check_positive(&content, &args.input)?;

@@ -50,6 +50,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    args::check_output(&args.output, &[&args.train])?;
     if !args.command.is_empty() {
         check(&args.command)?;
     }

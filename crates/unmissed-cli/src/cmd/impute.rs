@@ -31,13 +31,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    args::check_output(&args.output, &[&args.data, &args.hierarchy])?;
     let (features, labels) = args.reading.dataset(&args.data, app)?.into_parts();
     let dag = Dag::read(&args.hierarchy, labels.cols())?;
     if dag.edges() == 0 {
         app.note(&format!("{}: the hierarchy has no edges, so nothing is implied", args.hierarchy.display()));
     }
     let (imputed, added) = impute(&labels, &dag)?;
-    let mut table = Table::new("impute", ["labels", "positives", "a row"]);
+    let mut table = Table::new("impute", ["labels", "positives", "per row"]);
     for (name, labels) in [("observed", &labels), ("with ancestors", &imputed)] {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
     }

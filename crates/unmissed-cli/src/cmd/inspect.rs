@@ -1,6 +1,7 @@
 //! `unmissed inspect`: what is in a model file.
 
 use crate::app::{App, Outcome};
+use crate::choice_table::choice_table;
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::Error;
@@ -29,6 +30,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let size = std::fs::metadata(&args.model).map_err(|cause| Error::io("cannot open", &args.model, cause))?.len();
     let summary = model.summary();
     let document = Document::new().table(properties(&summary, &about, size));
+    let choice = about.outcome.as_ref().and_then(|outcome| outcome.choice.as_ref());
+    let document = choice.into_iter().fold(document, |document, choice| document.table(choice_table(choice)));
     let tried = about.outcome.as_ref().and_then(|outcome| outcome.tuning.as_deref());
     let document = tried.into_iter().fold(document, |document, trials| document.table(tuning(trials)));
     app.emit(&document.data(json!({"summary": summary, "about": about.to_json()?, "file_bytes": size}))?)
@@ -78,8 +81,12 @@ fn settings(outcome: &TrainOutcome) -> Vec<(&'static str, Cell)> {
         Solver::Newton(newton) => {
             settings.extend([("tolerance", number(newton.tolerance)), ("steps", Cell::from(newton.max_steps))]);
         }
+        Solver::Dual(dual) => {
+            settings.extend([("tolerance", number(dual.tolerance)), ("passes", Cell::from(dual.max_passes))]);
+        }
     }
     settings.extend([("decay", number(outcome.decay)), ("clip", optional(outcome.clip))]);
+    settings.push(("calibrated", Cell::from(if outcome.calibration.is_some() { "yes" } else { "no" })));
     settings.push(("weighted", Cell::from(if outcome.weighted { "yes" } else { "no" })));
     if let (Some(criterion), Some(rows)) = (&outcome.criterion, outcome.decided_on_rows) {
         settings.extend([("criterion", Cell::from(criterion.to_string())), ("decided on rows", Cell::from(rows))]);

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
             entries: Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
         },
         registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),
-        registry("losses", "what training makes small (--loss)", LOSSES),
+        registry("losses", "what training minimises (--loss)", LOSSES),
         registry("experiments", "the paper's experiments (unmissed reproduce)", EXPERIMENTS),
         registry("grids", "settings that tuning tries (--grid)", GRIDS),
         Registry {

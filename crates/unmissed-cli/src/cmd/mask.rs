@@ -37,21 +37,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
-    if let (Ok(from), Ok(to)) = (args.data.canonicalize(), args.output.canonicalize())
-        && from == to
-    {
-        return Err(unmissed::Error::value("the output is the input: the complete labels would be lost")
-            .hint("write into another file")
-            .in_file(&args.output)
-            .into());
-    }
+    args::check_output(&args.output, &[&args.data])?;
     let model = models::parse(&args.propensity)?;
     let data = args.reading.dataset(&args.data, app)?;
     app.progress().begin("masking", 0);
     let propensities = model.propensities(&LabelStats::of(data.labels()))?;
     let (features, labels) = data.into_parts();
     let kept = mask(&labels, propensities.values(), args.seed.seed)?;
-    let mut table = Table::new("mask", ["labels", "positives", "a row"]);
+    let mut table = Table::new("mask", ["labels", "positives", "per row"]);
     for (name, labels) in [("before", &labels), ("after", &kept)] {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);
     }

@@ -3,7 +3,7 @@
 use super::evaluate::inputs;
 use crate::app::{App, Outcome};
 use crate::args::{self, Reading};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use unmissed::Error;
 use unmissed::data::LabelStats;
 use unmissed::data::formats::Content;
@@ -60,6 +60,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    let inputs: Vec<&Path> =
+        [Some(&args.model), Some(&args.data), args.train.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    args::check_output(&args.output, &inputs)?;
     let spec = args.propensity.as_deref().map(models::parse).transpose()?;
     app.progress().begin(&format!("reading {}", args.model.display()), 0);
     let (model, about) = file::read(&args.model, args.reading.mmap())?;

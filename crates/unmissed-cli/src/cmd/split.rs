@@ -99,7 +99,7 @@ fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
             .into());
     };
     let positive = args.reading.positive().ok_or_else(|| {
-        unmissed::Error::value("which ratings are positive?")
+        unmissed::Error::value("no threshold says which ratings are positive")
             .hint("pass --positive LEAST, for example --positive 4 for ratings from 1 to 5")
     })?;
     let options = args.reading.options(app);

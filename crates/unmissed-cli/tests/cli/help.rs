@@ -71,6 +71,14 @@ fn lists_name_what_the_options_take() {
 }
 
 #[test]
+fn every_curve_is_in_the_help_of_fit() {
+    let help = Workdir::new().run("propensity fit --help").ok();
+    for name in unmissed::propensity::models::families() {
+        assert!(help.contains(name), "{name}: {help}");
+    }
+}
+
+#[test]
 fn every_propensity_estimator_is_in_help_and_lists() {
     let dir = Workdir::new();
     let list = dir.run("list propensity-estimators --format csv").ok();

@@ -9,6 +9,7 @@ mod crossfit;
 mod evaluate;
 mod help;
 mod manners;
+mod mix_ups;
 mod predict;
 mod propensity;
 mod reproduce;

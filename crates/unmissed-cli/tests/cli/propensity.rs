@@ -121,7 +121,7 @@ fn bad_tables_rates_and_models_are_refused() {
         ("propensity estimate direct --train train.txt --controlled controlled.txt --rate x", "(0, 1]"),
         ("propensity fit power --train train.txt", "--controlled and --rate, or --propensities"),
         ("propensity show power --train train.txt -o p.txt", ".csv, .svg or .png"),
-        ("mask train.txt --propensity power -o train.txt", "the output is the input"),
+        ("mask train.txt --propensity power -o train.txt", "the output is also an input"),
         ("stats train.txt --positive 4", "--positive is for ratings"),
         ("propensity estimate timelapse --earlier train.txt --later test.txt", "different shapes"),
         ("mask train.txt --propensity table:few.csv -o out.txt", "number of labels is off"),

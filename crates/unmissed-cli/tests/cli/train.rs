@@ -32,7 +32,9 @@ fn training_says_what_it_did_and_the_model_remembers() {
 #[test]
 fn the_same_bytes_on_any_number_of_threads() {
     let dir = Workdir::with_data();
-    for options in ["--tune --decay 1e-4,1e-3", "--solver adam --epochs 3", "--joint plugin --epochs 3 --propensities-out p.csv"] {
+    for options in
+        ["", "--tune --decay 1e-4,1e-3", "--solver adam --epochs 3", "--joint plugin --epochs 3 --propensities-out p.csv"]
+    {
         let bytes = |threads: u32| {
             dir.run(&format!("train train.txt -o m {options} --threads {threads} --memory 1GB")).ok();
             std::fs::read(dir.path("m")).unwrap()
@@ -48,13 +50,13 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
     let before = dir.files();
     for (options, message) in [
         ("--loss logistik", "unknown loss 'logistik'; did you mean 'logistic'?"),
-        ("--loss plugin-logistic --solver newton --decay 1", "which is not convex; use Adam"),
+        ("--loss unbiased-squared-hinge --solver newton --decay 1", "which has no optimum; use Adam"),
         ("--decay 0", "Newton's method needs an L2 penalty"),
         ("--decay nan", "the decay is out of range"),
         ("--decay 1e-3,1e-4", "there are several values of the decay"),
         ("--learning-rate 0.1", "the learning rate is for Adam"),
         ("--rate 0.1", "the learning rate of Adam is --learning-rate"),
-        ("--solver adam --tolerance 0.1", "the tolerance is for Newton's method"),
+        ("--solver adam --tolerance 0.1", "the tolerance is for solvers that go to the optimum"),
         ("--solver adam --learning-rate -1", "the solver's learning rate is out of range: expected a number above 0, found -1"),
         ("--grid paper", "a grid of settings is for tuning"),
         ("--solver adam --epochs 0", "the solver's number of epochs is out of range: expected 1 to 100000, found 0"),
@@ -67,9 +69,15 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--tune --criterion precison@1", "unknown metric 'precison'; did you mean 'precision'?"),
         ("--tune --holdout 0", "without held-out rows nothing can be decided"),
         ("--tune --holdout 1.5", "the share of rows to hold out is out of range"),
-        ("--holdout 0.2", "leaves nothing to decide"),
+        ("--loss logistic --holdout 0.2", "leaves nothing to decide"),
         ("--joint plugin --solver newton", "by Adam only"),
-        ("--tune --validation controlled.txt --validation-rate 4/12 --criterion loss", "the loss cannot decide"),
+        ("--controlled controlled.txt", "expected --rate as well"),
+        ("--controlled controlled.txt --rate 4/13", "expected r/m with m = 12 labels"),
+        ("--controlled controlled.txt --rate 4/12 --propensity jpv", "a controlled set and other corrections"),
+        ("--controlled controlled.txt --rate 4/12 --later train.txt", "take one of them"),
+        ("--later train.txt --joint plugin", "later labels and other corrections"),
+        ("--later test.txt", "the later labels are not those of the training rows"),
+        ("--later train.txt --later-rows known.csv", "known.csv:1: no column 'row'"),
         ("--tune --validation controlled.txt --validation-rate 5/7", "the rate does not match the labels"),
         ("--prune -1", "out of range"),
     ] {
@@ -115,8 +123,13 @@ fn a_killed_run_is_resumed() {
 fn training_is_plain_unless_something_is_known_to_be_missing() {
     let dir = Workdir::with_data();
     let loss = |options: &str| dir.json(&format!("train train.txt -o m {options}"))["loss"].as_str().unwrap().to_owned();
-    assert_eq!(loss(""), "logistic");
-    assert_eq!(loss("--propensity jpv"), "unbiased-logistic");
+    assert!(["squared-hinge", "logistic"].contains(&loss("").as_str()));
+    assert_eq!(loss("--no-calibrate"), "logistic");
+    assert_eq!(loss("--propensity jpv"), "plugin-logistic");
+    let assumed = dir.run("train train.txt -o m --propensity jpv").ok();
+    assert!(assumed.contains("nothing about missing labels was measured"), "{assumed}");
+    let known = dir.run("train train.txt -o m --propensity table:known.csv").ok();
+    assert!(!known.contains("was measured"), "{known}");
     assert_eq!(loss("--joint plugin --epochs 2"), "plugin-logistic");
     let ignored = dir.run("train train.txt -o m --loss logistic --propensity jpv").ok();
     assert!(ignored.contains("makes no use of the propensities"), "{ignored}");
@@ -125,8 +138,73 @@ fn training_is_plain_unless_something_is_known_to_be_missing() {
 }
 
 #[test]
+fn without_options_the_loss_is_chosen_and_the_table_printed() {
+    let dir = Workdir::new();
+    dir.run("generate balls -o . --labels 30 --dim 4 --radius 0.3,0.7 --train-rows 900 --test-rows 20").ok();
+    let found = dir.json("train train.txt -o m");
+    let candidates = found["choice"]["candidates"].as_array().unwrap();
+    let chosen: Vec<_> = candidates.iter().filter(|candidate| candidate["chosen"] == true).collect();
+    assert_eq!((chosen.len(), &chosen[0]["loss"], &chosen[0]["decay"]), (1, &found["loss"], &found["settings"]["decay"]));
+    assert!(chosen[0]["seconds"].is_number() && found["settings"]["calibration"]["scales"].is_array());
+    let losses = ["squared-hinge", "logistic"].map(|loss| candidates.iter().filter(|candidate| candidate["loss"] == loss).count());
+    assert!(losses.iter().all(|count| *count >= 2), "{losses:?}");
+    let shown = dir.json("inspect m");
+    assert_eq!(shown["about"]["settings"]["choice"]["candidates"].as_array().unwrap().len(), candidates.len());
+    for table in [dir.run("train train.txt -o n").ok(), dir.run("inspect n").ok()] {
+        assert!(table.contains("Ranking loss of calibrated scores") && table.contains("squared-hinge"), "{table}");
+    }
+    let plain = dir.json("train train.txt -o p --no-calibrate");
+    assert!(plain["choice"].is_null() && plain["loss"] == "logistic");
+    let hinge = dir.json("train train.txt -o h --loss squared-hinge --calibrate");
+    assert_eq!(hinge["choice"]["candidates"].as_array().unwrap().len(), 1);
+    let error = dir.run("train train.txt -o h --propensity jpv --calibrate").refused();
+    assert!(error.contains("scores are calibrated for plain losses"), "{error}");
+}
+
+#[test]
 fn losses_and_grids_are_listed() {
     let dir = Workdir::new();
-    assert_eq!(dir.run("list losses --format csv").ok().lines().count(), 8);
+    assert_eq!(dir.run("list losses --format csv").ok().lines().count(), 9);
     assert!(dir.run("list grids").ok().contains("paper"));
+}
+
+/// One command for people with a controlled set: what was compared is shown, and the model is one that predicts.
+#[test]
+fn a_controlled_set_decides_what_the_model_is() {
+    let dir = Workdir::new();
+    dir.run("generate survey -o . --users 1500 --test-users 300 --controlled-users 800 --items 40 --shown 8 --dim 5").ok();
+    let found = dir.json("train train.txt -o s --controlled controlled.txt --rate 8/40 --shown controlled_shown.txt");
+    let stack = &found["settings"]["stack"];
+    assert_eq!((&stack["rows"], &stack["pairs"], &stack["shown"]), (&800.into(), &6400.into(), &true.into()));
+    let names: Vec<&str> = stack["lines"].as_array().unwrap().iter().map(|line| line["model"].as_str().unwrap()).collect();
+    assert_eq!(names, ["uncorrected", "joint", "recalibrated", "stack"]);
+    let (gain, se) = (stack["gain"].as_f64().unwrap(), stack["gain_se"].as_f64().unwrap());
+    assert_eq!(stack["taken"], gain > se);
+    let text = dir.run("train train.txt -o s --controlled controlled.txt --rate 8/40").ok();
+    assert!(text.contains("Log loss per controlled row") && text.contains("recalibrated"), "{text}");
+    assert_eq!(
+        dir.json("inspect s")["about"]["request"]["controlled"]["rate"],
+        serde_json::json!({"shown": {"shown": 8, "of": 40}})
+    );
+    dir.run("predict s test.txt -o out.txt").ok();
+}
+
+/// Later labels take the place of observed ones: with those of all rows the model is the one that they train.
+#[test]
+fn later_labels_are_trained_on() {
+    let dir = Workdir::new();
+    dir.run("generate survey -o . --users 900 --test-users 100 --controlled-users 50 --items 30 --shown 8 --dim 5").ok();
+    let found = dir.json("train train.txt -o later --later train_clean.txt");
+    assert_eq!((&found["settings"]["later"]["rows"], &found["settings"]["later"]["withdrawn"]), (&900.into(), &0.into()));
+    dir.run("train train_clean.txt -o complete").ok();
+    for model in ["later", "complete"] {
+        dir.run(&format!("predict {model} test.txt -o {model}.txt")).ok();
+    }
+    assert_eq!(dir.read("later.txt"), dir.read("complete.txt"));
+    let some: String = std::iter::once("row\n".to_owned()).chain((0..450).map(|row| format!("{}\n", 2 * row))).collect();
+    dir.write("rows.csv", some.as_bytes());
+    let half = dir.json("train train.txt -o half --later train_clean.txt --later-rows rows.csv");
+    assert_eq!((&half["loss"], &half["settings"]["later"]["rows"]), (&"plugin-logistic".into(), &450.into()));
+    let text = dir.run("train train.txt -o half --later train_clean.txt --later-rows rows.csv").ok();
+    assert!(text.contains("later labels of 450 of 900 rows") && text.contains("row-dependent"), "{text}");
 }

@@ -145,8 +145,13 @@ fn sample_model(path: &Path) {
         criterion: Some(Criterion::Loss),
         decided_on_rows: Some(30),
         tuning: Some(vec![trial(0.0, 0.31, false), trial(0.001, 0.29, true)]),
+        choice: None,
+        calibration: None,
         effective_sample_size: None,
         raised_propensities: 0,
+        shrunken_propensities: false,
+        stack: None,
+        later: None,
     });
     file::write(&model, &about, path).unwrap();
 }

@@ -124,7 +124,7 @@ impl Candidates {
         for family in FAMILIES {
             match fit(&models::family(family)?, evidence, options) {
                 Ok(fit) => {
-                    let mut propensities = fit.phi.propensities(stats)?.with_note(format!("fitted constants: {}", fit.phi.short()));
+                    let mut propensities = fit.propensities(stats)?.with_note(format!("fitted constants: {}", fit.phi.short()));
                     for fault in &fit.degenerate {
                         propensities = propensities.with_note(fault.clone());
                     }

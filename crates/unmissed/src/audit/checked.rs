@@ -77,6 +77,11 @@ impl Audit<'_> {
             (Some(_), Some(_)) => {
                 Err(Error::value("a controlled set and a later snapshot at once").hint("audit with one of the two"))
             }
+            (Some(data), None) if data.labels() == self.test.labels() => {
+                Err(Error::value("the controlled set is the test set")
+                    .expected("other rows: an estimate must not be judged by the rows that it was made from")
+                    .hint("split the controlled rows; or leave the controlled set out and keep its rate, which is then that of the test set"))
+            }
             (Some(data), None) => match &self.request.rate {
                 Some(rate) => Ok(Some(Known::Controlled { labels: data.labels(), rate })),
                 None => Err(Error::value("a controlled set without the rate at which its pairs were shown")

@@ -41,7 +41,8 @@ impl Audit<'_> {
         let by_row = self.fit_row_dependent(request.seed)?;
         let (evaluation, tallies) = self.evaluate_test(&checked, &candidates, &by_row.models, stats)?;
         let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), stats)).transpose()?;
-        let verdict = Verdict::new(&evaluation, truth.as_ref(), &propensities, k);
+        let mut verdict = Verdict::new(&evaluation, truth.as_ref(), &propensities, k);
+        verdict.sentences.extend(self.truth.and_then(|truth| incomplete_truth(self.test.labels(), truth.labels())));
         let order_map = tallies.as_ref().zip(stats).map(|(hits, stats)| OrderMap::of_leaders(hits, stats, &verdict)).transpose()?;
         Ok(AuditResult {
             name: request.name.clone(),
@@ -138,4 +139,18 @@ impl Audit<'_> {
         };
         all.into_iter().filter_map(part).collect()
     }
+}
+
+/// Complete labels have all observed ones. Where they do not, labels were withdrawn or the file is another one: only its owner can tell.
+fn incomplete_truth(observed: &Labels<'_>, complete: &Labels<'_>) -> Option<String> {
+    let lacks = |row: usize| observed.row_ids(row).iter().filter(|label| !complete.row_ids(row).contains(label)).count();
+    let lacking: usize = (0..observed.rows()).map(lacks).sum();
+    (lacking > 0).then(|| {
+        let share = 100.0 * lacking as f64 / observed.nnz() as f64;
+        format!(
+            "The complete labels lack {lacking} of {} observed labels ({share:.1} %): they were withdrawn, or these are not the \
+             complete labels of the test rows.",
+            observed.nnz()
+        )
+    })
 }

@@ -61,6 +61,22 @@ pub fn read_keyed_csv(path: impl AsRef<Path>, key: &str, name: &str, below: u64)
     Ok(cells)
 }
 
+/// Reads which of so many rows a csv names in its column `row`; each may occur once.
+///
+/// ```
+/// use unmissed::data::read_row_set;
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("rows.csv");
+/// std::fs::write(&path, "row,probability\n2,0.5\n0,0.5\n")?;
+/// assert_eq!(read_row_set(&path, 3)?, [true, false, true]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_row_set(path: impl AsRef<Path>, rows: usize) -> Result<Vec<bool>> {
+    let mut named = vec![false; rows];
+    read_keyed_csv(path, "row", "row", rows as u64)?.iter().for_each(|cell| named[cell.key as usize] = true);
+    Ok(named)
+}
+
 /// Reads a value of the column `name` for every key below `count`. `parse` gives the value, or `None` for a cell that is not
 /// `expected`.
 pub fn read_full_column<T: Clone>(

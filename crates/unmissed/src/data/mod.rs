@@ -29,7 +29,7 @@ mod text;
 pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
 pub use folds::Folds;
-pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv};
+pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv, read_row_set};
 pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};

@@ -1,6 +1,6 @@
 //! [`Rate`]: how likely a pair was to be shown in a controlled set.
 
-use super::read_full_column;
+use super::{Labels, read_full_column};
 use crate::error::{Error, Result, digits};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -93,6 +93,19 @@ impl Rate {
                     .expected(IN_RANGE)
                     .found(digits(rates[label]))),
             },
+        }
+    }
+
+    /// Checks that no row has more positives than labels were shown to it.
+    pub fn check_rows(&self, controlled: &Labels<'_>) -> Result<()> {
+        let Rate::Shown { shown, of } = self else { return Ok(()) };
+        let positives = |row: usize| controlled.row_ids(row).len();
+        match (0..controlled.rows()).find(|row| positives(*row) > *shown as usize) {
+            None => Ok(()),
+            Some(row) => Err(Error::value(format!("row {row} of the controlled set contradicts the rate {shown}/{of}"))
+                .expected(format!("at most {shown} positives: no more labels were shown to it"))
+                .found(positives(row).to_string())
+                .hint("if labels were shown independently, give the rate as a number")),
         }
     }
 

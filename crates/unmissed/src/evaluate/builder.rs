@@ -170,7 +170,7 @@ impl<'a> Evaluation<'a> {
         self
     }
 
-    /// Bootstrap replicates for means over labels, and their seed; 0 replicates turn them off.
+    /// Bootstrap replicates for means over labels, and the seed of everything random; 0 replicates take the jackknife.
     #[must_use]
     pub fn bootstrap(mut self, replicates: usize, seed: u64) -> Self {
         (self.request.bootstrap, self.request.seed) = (replicates, seed);

@@ -14,6 +14,8 @@
 //! | abandonment (napkinXC) | the hit rate: 1 - our `abandonment` |
 //! | coverage (napkinXC) | labels with a hit, divided by the labels that occur in the test rows |
 //!
+//! The propensities of curves are those of the libraries too ([`inverse`]): a label that was never seen in training has a count of 0.
+//!
 //! Both work in single precision in places, so they agree with these numbers to about 1e-6. Ties may be broken otherwise there.
 //!
 //! ```
@@ -27,9 +29,11 @@
 //! ```
 
 use super::builder::same;
-use crate::data::{Csr, Labels};
+use crate::data::{Csr, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::metrics::log_discount;
+use crate::propensity::Sample;
+use crate::propensity::models::PropensitySpec;
 use crate::top_k::{NONE, top_k};
 use serde::Serialize;
 
@@ -60,6 +64,23 @@ pub struct CompatValues {
     pub name: &'static str,
     /// Values at 1, 2, ..., k.
     pub values: Vec<f64>,
+}
+
+/// The inverse propensities that the libraries would use: curves at the training counts as they are, where ours have half a positive for
+/// a label that was never seen.
+pub fn inverse(spec: &PropensitySpec, train: Option<&LabelStats>, labels: u64) -> Result<Vec<f64>> {
+    let propensities = spec.per_label(train, labels)?;
+    let mut inverse = propensities.inverse();
+    if let (Some(phi), Some(stats)) = (spec.curve(), train) {
+        let at_zero = 1.0 / phi.at(Sample::of(stats), 0.0);
+        for (count, inverse) in stats.dense_counts()?.iter().zip(&mut inverse) {
+            // A curve that vanishes at 0 has no number there, and the libraries have no such curve.
+            if *count == 0 && at_zero.is_finite() && at_zero > 0.0 {
+                *inverse = at_zero;
+            }
+        }
+    }
+    Ok(inverse)
 }
 
 /// The library's numbers at 1..=k; the propensity-scored ones when there are inverse propensities. Those may be any weights, as
@@ -191,6 +212,22 @@ impl Sums {
                 sums[2][rank] += values[1] / ideal;
                 sums[3][rank] += values[1] / k;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// pyxclib's `compute_inv_propesity` on 50 rows with counts 25 and 0: `1 + (ln 50 - 1) 2.5^0.55 (n_j + 1.5)^-0.55`.
+    #[test]
+    fn unseen_labels_have_the_propensities_of_the_libraries() {
+        let stats = LabelStats::from_counts(50, &[25, 0]).unwrap();
+        let found = inverse(&"jpv".parse().unwrap(), Some(&stats), 2).unwrap();
+        for (found, count) in found.iter().zip([25.0, 0.0]) {
+            let wanted = 1.0 + (50f64.ln() - 1.0) * 2.5f64.powf(0.55) * f64::powf(count + 1.5, -0.55);
+            assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
         }
     }
 }

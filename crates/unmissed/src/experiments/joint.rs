@@ -1,7 +1,7 @@
 //! `joint`: propensities that are learned from observed labels alone, by both methods, beside the true ones.
 
 use super::biased_data::{balls, true_propensities};
-use super::linear_models::{Method, joint_plugin, marked, top};
+use super::linear_models::{Correction, Method, joint_plugin, marked, top};
 use super::measures::{Seen, log_error, precision};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
@@ -141,7 +141,7 @@ fn lines(context: &Context<'_>, known: &Known) -> Result<Vec<Line>> {
             Ok(())
         };
         for (name, p) in [("none (vanilla)", None), ("true", Some(&known.truth))] {
-            let method = Method { name, propensities: p };
+            let method = Method { name, propensities: p, correction: Correction::Default };
             let tuning = method.tune(context, known.name, &known.train)?;
             add(name, &method.train(context, &tuning, &known.train, context.seed)?, p)?;
         }

@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 use crate::predict::file::fingerprint;
 use crate::predict::{Model, PredictOptions};
 use crate::propensity::Propensities;
-use crate::request::{JointLearning, TrainRequest};
+use crate::request::{JointLearning, LossChoice, SolverChoice, TrainRequest};
 use crate::train::{Trainer, Tuning};
+use serde::Serialize;
 use serde_json::json;
 
 /// Labels of a row that models rank.
@@ -19,6 +20,19 @@ pub(super) const DEPTH: usize = 5;
 const TIMES_USUAL: [f64; 3] = [1.0, 10.0, 100.0];
 /// Learning rates that are tried for joint learning, which has no optimum to go to.
 const RATES: [f64; 3] = [0.005, 0.02, 0.05];
+/// Those that are tried where Adam is stopped early.
+const EARLY_RATES: [f64; 2] = [0.01, 0.05];
+
+/// How propensities are corrected with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Correction {
+    /// By the loss that training takes by default, with propensities raised to what the data allow, to the optimum.
+    Default,
+    /// By the paper's loss, with propensities as they are, to the optimum.
+    Unbiased,
+    /// By the paper's loss and its training: Adam, stopped at the epoch that does best on held-out rows.
+    EarlyStopping,
+}
 
 /// What to train with.
 #[derive(Clone, Copy)]
@@ -27,6 +41,7 @@ pub(super) struct Method<'a> {
     pub(super) name: &'a str,
     /// What is taken to be missing; nothing when `None`.
     pub(super) propensities: Option<&'a Propensities>,
+    pub(super) correction: Correction,
 }
 
 impl<'a> Method<'a> {
@@ -38,11 +53,21 @@ impl<'a> Method<'a> {
 
     /// Searches for settings; the search is kept.
     pub(super) fn tune(&self, context: &Context<'a>, set: &str, data: &Dataset<'_>) -> Result<Tuning> {
-        let plain = TrainRequest { seed: context.seed, ..TrainRequest::default() };
-        let usual = self.trainer(context, plain.clone()).check(data)?.decay();
-        let times = context.size.pick(&TIMES_USUAL[..2], &TIMES_USUAL, &TIMES_USUAL);
-        let request = TrainRequest { tune: true, decay: times.iter().map(|times| times * usual).collect(), ..plain };
-        let settings = json!([set, self.name, request, marked(data)?, self.propensities.map(|p| p.values())]);
+        let plain = self.request(context.seed);
+        let request = match self.correction {
+            Correction::EarlyStopping => TrainRequest {
+                tune: true,
+                learning_rate: context.size.pick(&EARLY_RATES[1..], &EARLY_RATES, &EARLY_RATES).to_vec(),
+                decay: vec![0.0],
+                ..plain
+            },
+            Correction::Default | Correction::Unbiased => {
+                let usual = self.trainer(context, plain.clone()).check(data)?.decay();
+                let times = context.size.pick(&TIMES_USUAL[..2], &TIMES_USUAL, &TIMES_USUAL);
+                TrainRequest { tune: true, decay: times.iter().map(|times| times * usual).collect(), ..plain }
+            }
+        };
+        let settings = json!([set, self.name, self.correction, request, marked(data)?, self.propensities.map(|p| p.values())]);
         context.part(&format!("settings for {set}, {}", self.name), &settings, || {
             let tuning = self.trainer(context, request.clone()).tune(data)?;
             tuning.ok_or_else(|| Error::value("no settings were tried"))
@@ -51,8 +76,23 @@ impl<'a> Method<'a> {
 
     /// Trains with settings that were found.
     pub(super) fn train(&self, context: &Context<'a>, tuning: &Tuning, data: &Dataset<'_>, seed: u64) -> Result<Model> {
-        let request = tuning.apply(&TrainRequest { seed, ..TrainRequest::default() });
-        Ok(self.trainer(context, request).check(data)?.fit()?.model)
+        let trainer = self.trainer(context, tuning.apply(&self.request(seed)));
+        match self.correction {
+            Correction::Default => Ok(trainer.train(data)?.0),
+            // Nothing is raised: wrong propensities are what these are about.
+            Correction::Unbiased | Correction::EarlyStopping => Ok(trainer.check(data)?.fit()?.model),
+        }
+    }
+
+    fn request(&self, seed: u64) -> TrainRequest {
+        let loss = match (self.propensities, self.correction) {
+            (None, _) => "logistic".into(),
+            (Some(_), Correction::Default) => LossChoice::Auto,
+            (Some(_), Correction::Unbiased | Correction::EarlyStopping) => "unbiased-logistic".into(),
+        };
+        let early = self.correction == Correction::EarlyStopping;
+        let solver = if early { SolverChoice::Adam } else { SolverChoice::Auto };
+        TrainRequest { loss, solver, seed, ..TrainRequest::default() }
     }
 }
 

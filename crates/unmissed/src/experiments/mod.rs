@@ -29,6 +29,7 @@ pub mod scaling;
 pub mod statistics;
 pub mod tails;
 pub mod timelapse;
+pub mod training;
 
 pub use context::{Context, Size};
 pub use data_folders::{DataFolder, YahooR3, data_folders};
@@ -51,6 +52,7 @@ pub static EXPERIMENTS: &[&dyn Experiment] = &[
     &tails::Tails,
     &joint::Joint,
     &controlled::Controlled,
+    &training::Training,
 ];
 
 /// An experiment of the paper, or one that it suggests. Only this crate implements it.

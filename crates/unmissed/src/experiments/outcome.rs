@@ -4,7 +4,7 @@ use crate::report::plot::Chart;
 use crate::report::{Column, Table};
 use serde::Serialize;
 
-/// Whether something that was to be seen was seen.
+/// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
@@ -27,10 +27,10 @@ impl ClaimVerdict {
     }
 }
 
-/// Something that was to be seen, and what was.
+/// A claim, and what came out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// What was to be seen.
+    /// The claim.
     pub what: String,
     /// Whether it was.
     pub verdict: ClaimVerdict,
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub tables: Vec<Table>,
     /// Charts, each with the name of its file.
     pub charts: Vec<(String, Chart)>,
-    /// What was to be seen.
+    /// The claim.
     pub claims: Vec<Claim>,
     /// What readers should know: where numbers differ from the paper's and why, what was not run.
     pub notes: Vec<String>,
@@ -75,8 +75,8 @@ impl Outcome {
 
     /// The claims as a table; `None` when there are none.
     pub fn claims_table(&self, name: &str) -> Option<Table> {
-        let columns = ["what was to be seen", "verdict", "what came out"].map(Column::new);
-        let mut table = Table::new(format!("{name}_claims"), columns).titled("What was to be seen, and what was");
+        let columns = ["claim", "verdict", "result"].map(Column::new);
+        let mut table = Table::new(format!("{name}_claims"), columns).titled("Claims");
         for claim in &self.claims {
             table.row(crate::cells![claim.what.clone(), claim.verdict.name(), claim.found.clone()]);
         }

@@ -26,7 +26,7 @@ pub(super) static IMBALANCE: &[Imbalance] = &[
     imbalance("Amazon-3M", 1_717_899.0, 143.0, 12_014.0, 83.0, 26.1),
 ];
 
-/// A line of the table of generated data sets: training rows, test rows, labels, observed and true labels a row.
+/// A line of the table of generated data sets: training rows, test rows, labels, observed and true labels per row.
 pub(super) struct Made {
     pub(super) name: &'static str,
     pub(super) noise: &'static str,

@@ -12,7 +12,7 @@ use crate::spec::Named;
 /// See the module's page.
 pub(super) struct Statistics;
 
-/// How far labels a row may be from the paper's on hyper-balls, whose radii the paper does not print.
+/// How far labels per row may be from the paper's on hyper-balls, whose radii the paper does not print.
 const NEAR: f64 = 0.25;
 
 impl crate::sealed::Sealed for Statistics {}
@@ -22,7 +22,7 @@ impl Named for Statistics {
         "statistics"
     }
     fn summary(&self) -> &'static str {
-        "labels a row of the generated data sets, before and after labels went missing"
+        "labels per row of the generated data sets, before and after labels went missing"
     }
 }
 
@@ -43,9 +43,9 @@ impl Experiment for Statistics {
         let mut outcome = Outcome::new();
         let words = ["data set", "noise"].map(Column::new).into_iter();
         let whole = ["train rows", "test rows", "labels"].map(Column::new);
-        let real = ["observed labels a row", "SE", "true labels a row", "paper: observed", "paper: true"];
+        let real = ["observed labels per row", "SE", "true labels per row", "paper: observed", "paper: true"];
         let columns = words.chain(whole).chain(real.map(|name| Column::new(name).fixed(2)));
-        let mut table = Table::new("statistics", columns).titled("Labels a row before and after labels went missing");
+        let mut table = Table::new("statistics", columns).titled("Labels per row before and after labels went missing");
         // Always of the paper's size: JPV depends on the number of rows, which is what `scaling` is about.
         let repetitions = context.size.pick(2, 3, 10);
         let near = |name: &str, noise: &str| {
@@ -79,7 +79,7 @@ impl Experiment for Statistics {
             ]);
             if let Some(line) = paper {
                 outcome.must(
-                    format!("hyper-balls keep about as many labels a row under {noise} as in the paper"),
+                    format!("hyper-balls keep about as many labels per row under {noise} as in the paper"),
                     (mean - line.observed).abs() < NEAR && (truth - line.truth).abs() < NEAR,
                     format!("{mean:.2} of {truth:.2}; paper {:.2} of {:.2}", line.observed, line.truth),
                 );
@@ -136,7 +136,7 @@ impl Experiment for Statistics {
 /// The paper's own table.
 fn printed() -> Table {
     let words = ["data set", "noise", "train rows", "test rows", "labels"].map(Column::new).into_iter();
-    let columns = words.chain(["observed labels a row", "true labels a row"].map(|name| Column::new(name).fixed(2)));
+    let columns = words.chain(["observed labels per row", "true labels per row"].map(|name| Column::new(name).fixed(2)));
     let mut table = Table::new("statistics_paper", columns).titled("The same in the paper");
     for line in MADE {
         table.row(cells![line.name, line.noise, line.train, line.test, line.labels, line.observed, line.truth]);

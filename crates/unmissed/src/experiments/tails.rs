@@ -1,7 +1,7 @@
 //! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
 
 use super::biased_data::true_propensities;
-use super::linear_models::{DEPTH, Method, marked};
+use super::linear_models::{Correction, DEPTH, Method, marked};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::generators::generate;
@@ -96,7 +96,7 @@ fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: 
         let features = test.features().ok_or_else(|| Error::value("the test rows have no features"))?;
         let mut lines = Vec::new();
         for (name, p) in [("vanilla", None), ("corrected", Some(truth))] {
-            let method = Method { name, propensities: p };
+            let method = Method { name, propensities: p, correction: Correction::Default };
             let tuning = method.tune(context, "tails", train)?;
             let model = method.train(context, &tuning, train, context.seed)?;
             let tail = weights::from_spec(tail_scheme(p), &stats, p)?;

@@ -1,13 +1,19 @@
 //! `bounded-logistic`: the log loss with observed labels weighted by `2/p - 1`.
 //!
-//! `(2/p - 1) y l(1, z) + (1 - y) l(0, z)` with l the log loss: up to a constant an upper bound of the unbiased 0-1 loss. Convex
+//! `(2/p - 1) y l(1, z) + (1 - y) l(0, z)` with l the log loss: up to the constant
+//! `1 - 1/p` on observed pairs an upper bound of the unbiased 0-1 loss `(y/p) [z < 0] + (1 - y/p) [z > 0]`. Convex
 //! and not below 0, at the price of a bias.
+//!
+//! # Good for
+//! Propensities that are only roughly known, where a wrong weight of at most `2/p - 1` does less harm than a loss without a lower
+//! bound. Its minimiser is not the probability of being relevant: for ranking, not for probabilities.
 //!
 //! # Assumes
 //! Label-wise propensities. `p = 1` gives `logistic`.
 //!
 //! # Reference
-//! Schultheis et al., KDD 2022 (after Natarajan et al. 2017). With p = 1/2 at z = 0: 3 ln 2, slope -3/2.
+//! Qaraei, Schultheis, Gupta, Babbar: *Convex surrogates for unbiased loss functions in extreme classification with missing
+//! labels*, WWW 2021. With p = 1/2 at z = 0: 3 ln 2, slope -3/2.
 //!
 //! ```
 //! let point = unmissed::losses::find("bounded-logistic")?.at(0.0, true, 0.5);
@@ -34,7 +40,10 @@ impl Named for BoundedLogistic {
 
 impl Loss for BoundedLogistic {
     fn nature(&self) -> Nature {
-        Nature { convex: true, bounded: true, corrects: true }
+        Nature { convex: true, bounded: true, corrects: true, newton: true }
+    }
+    fn weight(&self, p: f64) -> f64 {
+        2.0 / p - 1.0
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         if observed { logistic::at(z, 1.0).times(2.0 / p - 1.0) } else { logistic::at(z, 0.0) }

@@ -2,6 +2,9 @@
 //!
 //! `l(y, z) = ln(1 + e^z) - y z`, y 1 when the label was observed and else 0. Convex, not below 0.
 //!
+//! # Good for
+//! Labels that are complete, or when nothing is known about what is missing; ranking observed labels.
+//!
 //! # Assumes
 //! Nothing is missing: otherwise the minimiser is the probability to be observed, `p eta`, not the probability `eta` to be
 //! relevant (dividing predictions by p corrects that).
@@ -15,7 +18,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, replace, sigmoid, softplus, sum};
+use super::vector::{collect, replace, sigmoids, softplus_and_sigmoids, sum};
 use super::{Loss, Nature, Point};
 use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
@@ -36,7 +39,7 @@ impl Named for Logistic {
 
 impl Loss for Logistic {
     fn nature(&self) -> Nature {
-        Nature { convex: true, bounded: true, corrects: false }
+        Nature { convex: true, bounded: true, corrects: false, newton: true }
     }
     fn at(&self, z: f64, observed: bool, _p: f64) -> Point {
         at(z, if observed { 1.0 } else { 0.0 })
@@ -62,18 +65,18 @@ pub(super) fn at(z: f64, y: f64) -> Point {
 
 /// Sweep over unobserved pairs: see [`Loss::gradients`].
 pub(super) fn gradients(logits: &mut [f32], p: &[f32]) {
-    replace(logits, p, |z, _| sigmoid(z));
+    replace(logits, p, |z, _| sigmoids(z).0);
 }
 
 /// Sweep over unobserved pairs: see [`Loss::values`].
 pub(super) fn values(logits: &[f32], p: &[f32], values: &mut [f64]) {
-    sum(logits, p, values, |z, _| softplus(z));
+    sum(logits, p, values, |z, _| softplus_and_sigmoids(z).0);
 }
 
 /// Sweep over unobserved pairs: see [`Loss::terms`].
 pub(super) fn terms(logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
     collect(logits, p, gradients, curvatures, values, |z, _| {
-        let s = sigmoid(z);
-        (softplus(z), s, s * sigmoid(-z))
+        let (softplus, s, t) = softplus_and_sigmoids(z);
+        (softplus, s, s * t)
     });
 }

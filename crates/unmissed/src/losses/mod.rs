@@ -11,6 +11,7 @@
 pub mod bounded_logistic;
 pub mod bounded_squared_hinge;
 pub mod logistic;
+pub mod nonnegative_logistic;
 pub mod plugin_logistic;
 pub mod squared_hinge;
 pub mod unbiased_logistic;
@@ -29,6 +30,7 @@ pub static LOSSES: &[&dyn Loss] = &[
     &unbiased_logistic::UnbiasedLogistic,
     &bounded_logistic::BoundedLogistic,
     &plugin_logistic::PluginLogistic,
+    &nonnegative_logistic::NonnegativeLogistic,
     &squared_hinge::SquaredHinge,
     &unbiased_squared_hinge::UnbiasedSquaredHinge,
     &bounded_squared_hinge::BoundedSquaredHinge,
@@ -70,20 +72,38 @@ pub struct Nature {
     pub bounded: bool,
     /// Whether it makes use of propensities.
     pub corrects: bool,
+    /// Whether Newton's method may take it: [`Loss::terms`] has curvatures that are never negative, and there is an optimum.
+    pub newton: bool,
 }
 
 /// Something to minimise. See the module's page. Only this crate implements it.
 pub trait Loss: Named + Sealed + Sync {
     /// What it is like.
     fn nature(&self) -> Nature;
+    /// What an observed pair weighs against one of the plain loss. The noise of the gradient of a label grows with it, and so does
+    /// the decay that the label needs: training takes decay times this weight.
+    fn weight(&self, _p: f64) -> f64 {
+        1.0
+    }
+    /// The part of the loss whose mean over rows estimates the loss of irrelevant pairs, and which training keeps from falling below
+    /// 0 for each label; `None` for losses that are taken as they are.
+    fn irrelevant(&self, _z: f64, _observed: bool, _p: f64) -> Option<Point> {
+        None
+    }
     /// Value, gradient and curvature at logit `z`.
     fn at(&self, z: f64, observed: bool, p: f64) -> Point;
-    /// Replaces logits of unobserved pairs by gradients. `p` has a number for each of a block's labels, `logits` those of one
-    /// row after the other.
+    /// What `max(0, 1 - z)^2` of an observed and `max(0, 1 + z)^2` of an unobserved pair count for, when that is all there is to the
+    /// loss: then it can be minimised in the dual.
+    fn squared_hinge(&self, _p: f64) -> Option<[f64; 2]> {
+        None
+    }
+    /// Replaces logits of unobserved pairs by gradients. `logits` has those of a block's labels, one row after the other; `p` has a
+    /// number for each label of the block, or for each pair.
     fn gradients(&self, logits: &mut [f32], p: &[f32]);
-    /// Adds the values at logits of unobserved pairs to those of their labels.
+    /// Adds the values at logits of unobserved pairs to those of their labels, of which there are as many as the block has.
     fn values(&self, logits: &[f32], p: &[f32], values: &mut [f64]);
-    /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels.
+    /// Gradients and curvatures at logits of unobserved pairs; values are added to those of their labels. Curvatures are for the steps
+    /// of Newton's method: second derivatives where the loss is convex, and else what its page says, never below them.
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]);
 }
 

@@ -3,8 +3,15 @@
 //! `-y ln(p s) - (1 - y) ln(1 - p s)`, s the sigmoid of z: a label is observed when it is relevant (s) and did not go missing
 //! (p). The likelihood of the data, so not below 0, but not convex. With p learned as well it is joint learning.
 //!
+//! Newton's method takes the Fisher information of an unobserved pair, `p s (1 - s)^2 / (1 - p s)`, for its curvature: never
+//! negative, and never below the second derivative. Observed pairs have `s (1 - s)`.
+//!
+//! # Good for
+//! Training with propensities of any origin: it uses the data as well as a likelihood can, and where p is too small it stops at
+//! labels that are always relevant instead of falling without end.
+//!
 //! # Assumes
-//! Label-wise propensities. `p = 1` gives `logistic`.
+//! Propensities that depend on the label, or on row and label. `p = 1` gives `logistic`.
 //!
 //! # Reference
 //! Schultheis et al., KDD 2022 (PEJL; its text swaps the names of p f and f). With p = 1/2 at z = 0: -ln(1/4) with slope -1/2
@@ -17,7 +24,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::vector::{collect, replace, sigmoid, softplus, sum};
+use super::vector::{collect, minus_ln, replace, sigmoids, sum};
 use super::{Loss, Nature, Point, logistic};
 use crate::sigmoid::sigmoid as sigmoid_of;
 use crate::spec::Named;
@@ -38,7 +45,7 @@ impl Named for PluginLogistic {
 
 impl Loss for PluginLogistic {
     fn nature(&self) -> Nature {
-        Nature { convex: false, bounded: true, corrects: true }
+        Nature { convex: false, bounded: true, corrects: true, newton: true }
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         if observed {
@@ -53,7 +60,7 @@ impl Loss for PluginLogistic {
     }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         replace(logits, p, |z, p| {
-            let (s, t) = (sigmoid(z), sigmoid(-z));
+            let (s, t) = sigmoids(z);
             p * s * t / (t + (1.0 - p) * s)
         });
     }
@@ -62,19 +69,19 @@ impl Loss for PluginLogistic {
     }
     fn terms(&self, logits: &[f32], p: &[f32], gradients: &mut [f32], curvatures: &mut [f32], values: &mut [f64]) {
         collect(logits, p, gradients, curvatures, values, |z, p| {
-            let (s, t) = (sigmoid(z), sigmoid(-z));
-            let gradient = p * s * t / (t + (1.0 - p) * s);
-            (value(z, p), gradient, gradient * (t - s + gradient))
+            let (s, t) = sigmoids(z);
+            let rest = t + (1.0 - p) * s;
+            let gradient = p * s * t / rest;
+            (minus_ln(rest, p * s), gradient, gradient * t)
         });
     }
 }
 
-/// The value at a logit of an unobserved pair: `-ln(t + (1 - p) s) = ln(1 + e^z) - ln(1 + (1 - p) e^z)`; the last is a softplus with a
-/// shifted argument.
+/// The value at a logit of an unobserved pair: `-ln(1 - p s) = -ln(t + (1 - p) s)`.
 #[inline(always)]
 fn value(z: f32, p: f32) -> f32 {
-    let shifted = if p < 1.0 { softplus(z + (1.0 - p).ln()) } else { 0.0 };
-    softplus(z) - shifted
+    let (s, t) = sigmoids(z);
+    minus_ln(t + (1.0 - p) * s, p * s)
 }
 
 /// Replaces logits of unobserved pairs by gradients, as [`Loss::gradients`] does, and adds to `sums`, by label, the derivatives in
@@ -84,7 +91,7 @@ fn value(z: f32, p: f32) -> f32 {
 pub(crate) fn joint_gradients<const W: usize>(logits: &mut [[f32; W]], p: &[f32; W], sums: &mut [f32; W]) {
     for line in logits {
         for column in 0..W {
-            let (s, t, p) = (sigmoid(line[column]), sigmoid(-line[column]), p[column]);
+            let ((s, t), p) = (sigmoids(line[column]), p[column]);
             let slope = p * s / (t + (1.0 - p) * s);
             line[column] = slope * t;
             sums[column] += slope * (1.0 - p);

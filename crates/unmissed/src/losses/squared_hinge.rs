@@ -2,6 +2,9 @@
 //!
 //! `l(1, z) = max(0, 1 - z)^2`, `l(0, z) = max(0, 1 + z)^2`. Convex, not below 0.
 //!
+//! # Good for
+//! Labels that are complete and rankings that need no probabilities.
+//!
 //! # Assumes
 //! Nothing is missing.
 //!
@@ -35,10 +38,13 @@ impl Named for SquaredHinge {
 
 impl Loss for SquaredHinge {
     fn nature(&self) -> Nature {
-        Nature { convex: true, bounded: true, corrects: false }
+        Nature { convex: true, bounded: true, corrects: false, newton: true }
     }
     fn at(&self, z: f64, observed: bool, _p: f64) -> Point {
         if observed { relevant(z) } else { irrelevant(z) }
+    }
+    fn squared_hinge(&self, _p: f64) -> Option<[f64; 2]> {
+        Some([1.0, 1.0])
     }
     fn gradients(&self, logits: &mut [f32], p: &[f32]) {
         gradients(logits, p);

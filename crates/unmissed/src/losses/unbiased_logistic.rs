@@ -4,6 +4,9 @@
 //! is the log loss on the true labels. Convex. Where a label is observed it falls without end as z grows (slope `1 - 1/p`), so a
 //! sample that can be separated, or propensities that are too small, have no optimum without decay or an early end.
 //!
+//! # Good for
+//! Propensities that are known well and not too small; where they are uncertain, `plugin-logistic` makes more of the same data.
+//!
 //! # Assumes
 //! Label-wise propensities. `p = 1` gives `logistic`.
 //!
@@ -35,7 +38,10 @@ impl Named for UnbiasedLogistic {
 
 impl Loss for UnbiasedLogistic {
     fn nature(&self) -> Nature {
-        Nature { convex: true, bounded: false, corrects: true }
+        Nature { convex: true, bounded: false, corrects: true, newton: true }
+    }
+    fn weight(&self, p: f64) -> f64 {
+        1.0 / p
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         logistic::at(z, if observed { 1.0 / p } else { 0.0 })

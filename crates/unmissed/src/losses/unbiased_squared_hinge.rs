@@ -4,6 +4,9 @@
 //! Not convex: where a label with p < 1 is observed, the second term has a negative factor, and the loss falls quadratically
 //! for z > 1. Only a strong decay or an early end keeps training from running away.
 //!
+//! # Good for
+//! Reproducing the literature.
+//!
 //! # Assumes
 //! Label-wise propensities. `p = 1` gives `squared-hinge`.
 //!
@@ -36,7 +39,10 @@ impl Named for UnbiasedSquaredHinge {
 
 impl Loss for UnbiasedSquaredHinge {
     fn nature(&self) -> Nature {
-        Nature { convex: false, bounded: false, corrects: true }
+        Nature { convex: false, bounded: false, corrects: true, newton: false }
+    }
+    fn weight(&self, p: f64) -> f64 {
+        1.0 / p
     }
     fn at(&self, z: f64, observed: bool, p: f64) -> Point {
         let y = if observed { 1.0 / p } else { 0.0 };

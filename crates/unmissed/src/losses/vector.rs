@@ -26,24 +26,46 @@ pub(super) fn exp(x: f32) -> f32 {
     (sum * rest * rest + rest + 1.0) * power
 }
 
-/// `1 / (1 + exp(-z))`.
+/// `2 artanh(x)` for |x| up to 1/3.
 #[inline(always)]
-pub(super) fn sigmoid(z: f32) -> f32 {
-    1.0 / (1.0 + exp(-z))
-}
-
-/// `ln(1 + exp(z))`.
-#[inline(always)]
-pub(super) fn softplus(z: f32) -> f32 {
-    let t = exp(-z.abs());
-    // ln(1 + t) = 2 artanh(t / (2 + t)), whose argument is at most 1/3.
-    let s = t / (2.0 + t);
-    let square = s * s;
+fn twice_artanh(x: f32) -> f32 {
+    let square = x * x;
     let mut sum = 1.0 / 13.0;
     for odd in [11.0, 9.0, 7.0, 5.0, 3.0, 1.0] {
         sum = sum * square + 1.0 / odd;
     }
-    z.max(0.0) + 2.0 * s * sum
+    2.0 * x * sum
+}
+
+/// `(s, t)`: the sigmoids of z and -z, by one exponential and one quotient.
+#[inline(always)]
+pub(super) fn sigmoids(z: f32) -> (f32, f32) {
+    let small = exp(-z.abs());
+    let larger = 1.0 / (1.0 + small);
+    let smaller = small * larger;
+    if z > 0.0 { (larger, smaller) } else { (smaller, larger) }
+}
+
+/// `(ln(1 + exp(z)), s, t)`, with s and t as in [`sigmoids`], by one exponential.
+#[inline(always)]
+pub(super) fn softplus_and_sigmoids(z: f32) -> (f32, f32, f32) {
+    let small = exp(-z.abs());
+    let larger = 1.0 / (1.0 + small);
+    let smaller = small * larger;
+    // ln(1 + t) = 2 artanh(t / (2 + t)), whose argument is at most 1/3.
+    let softplus = z.max(0.0) + twice_artanh(small / (2.0 + small));
+    if z > 0.0 { (softplus, larger, smaller) } else { (softplus, smaller, larger) }
+}
+
+/// `-ln(rest)` for a rest in (0, 1], given `1 - rest` as well: neither follows from the other without a loss of digits.
+#[inline(always)]
+pub(super) fn minus_ln(rest: f32, one_minus_rest: f32) -> f32 {
+    // rest = m 2^e with m in [2/3, 4/3).
+    const TWO_THIRDS: u32 = 0x3f2a_aaab;
+    let exponent = (rest.to_bits().wrapping_sub(TWO_THIRDS) as i32) >> 23;
+    let m = f32::from_bits(rest.to_bits().wrapping_sub((exponent as u32) << 23));
+    let below_one = if exponent == 0 { one_minus_rest } else { 1.0 - m };
+    twice_artanh(below_one / (1.0 + m)) - exponent as f32 * LN_2
 }
 
 /// `f(z, p)` in place of each logit.
@@ -63,7 +85,10 @@ const CHUNK: usize = 16;
 /// `f(z, p)` = the value of each logit, added to that of its label: the same sums as [`collect`] makes.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn sum(logits: &[f32], p: &[f32], values: &mut [f64], f: impl Fn(f32, f32) -> f32 + Copy) {
-    for logits in logits.chunks_exact(p.len()) {
+    let width = values.len();
+    let by_label = p.len() == width;
+    for (row, logits) in logits.chunks_exact(width).enumerate() {
+        let p = if by_label { p } else { &p[row * width..(row + 1) * width] };
         let (z, z_rest) = logits.as_chunks::<CHUNK>();
         let (chances, p_rest) = p.as_chunks::<CHUNK>();
         let (sums, sums_rest) = values.as_chunks_mut::<CHUNK>();
@@ -77,7 +102,8 @@ pub(super) fn sum(logits: &[f32], p: &[f32], values: &mut [f64], f: impl Fn(f32,
     }
 }
 
-/// `f(z, p)` = (value, gradient, curvature) of each logit, put where [`super::Loss::terms`] says.
+/// `f(z, p)` = (value, gradient, curvature) of each logit, put where [`super::Loss::terms`] says. `p` belongs to the labels when
+/// it has as many numbers as `values`, else to the pairs.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn collect(
     logits: &[f32],
@@ -87,9 +113,11 @@ pub(super) fn collect(
     values: &mut [f64],
     f: impl Fn(f32, f32) -> (f32, f32, f32) + Copy,
 ) {
-    let width = p.len();
+    let width = values.len();
     let rows = logits.chunks_exact(width).zip(gradients.chunks_exact_mut(width)).zip(curvatures.chunks_exact_mut(width));
-    for ((logits, gradients), curvatures) in rows {
+    let by_label = p.len() == width;
+    for (row, ((logits, gradients), curvatures)) in rows.enumerate() {
+        let p = if by_label { p } else { &p[row * width..(row + 1) * width] };
         let (z, z_rest) = logits.as_chunks::<CHUNK>();
         let (chances, p_rest) = p.as_chunks::<CHUNK>();
         let (first, first_rest) = gradients.as_chunks_mut::<CHUNK>();
@@ -124,11 +152,28 @@ mod tests {
                 assert!((f64::from(got) - expected).abs() <= 4e-7 * expected.abs(), "{what}({z}) = {got}, not {expected}");
             };
             meets(exp(z), wide.exp(), "exp");
-            meets(sigmoid(z), 1.0 / (1.0 + (-wide).exp()), "sigmoid");
-            meets(softplus(z), wide.max(0.0) + (-wide.abs()).exp().ln_1p(), "softplus");
+            let (softplus, s, t) = softplus_and_sigmoids(z);
+            assert_eq!((s, t), sigmoids(z));
+            meets(s, 1.0 / (1.0 + (-wide).exp()), "sigmoid");
+            meets(t, 1.0 / (1.0 + wide.exp()), "sigmoid of the negative");
+            meets(softplus, wide.max(0.0) + (-wide.abs()).exp().ln_1p(), "softplus");
         }
-        assert_eq!(sigmoid(1e30), 1.0);
-        assert!(sigmoid(-1e30) < 1e-37 && softplus(-1e30) < 1e-37);
-        assert_eq!(softplus(1e30), 1e30);
+        let ends = |z| softplus_and_sigmoids(z);
+        assert_eq!((ends(1e30).0, ends(1e30).1), (1e30, 1.0));
+        assert!(ends(-1e30).0 < 1e-37 && ends(-1e30).1 < 1e-37 && ends(1e30).2 < 1e-37);
+    }
+
+    #[test]
+    fn logarithms_meet_double_precision() {
+        for step in 1..=8_600 {
+            // From both ends of (0, 1): what is left, and what is gone.
+            let small = (-f64::from(step) / 100.0).exp() as f32;
+            for (rest, gone) in [(small, 1.0 - small), (1.0 - small, small)] {
+                let expected = if rest < gone { -f64::from(rest).ln() } else { -(-f64::from(gone)).ln_1p() };
+                let got = f64::from(minus_ln(rest, gone));
+                assert!((got - expected).abs() <= 4e-7 * expected.abs(), "-ln({rest}) = {got}, not {expected}");
+            }
+        }
+        assert_eq!(minus_ln(1.0, 0.0), 0.0);
     }
 }

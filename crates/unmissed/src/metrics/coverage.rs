@@ -64,6 +64,9 @@ impl LabelTerm for Coverage {
             *out += if *q == 1.0 { 1.0 } else { 1.0 - (1.0 - q).powi(hits) };
         }
     }
+    fn is_of_hits(&self) -> bool {
+        true
+    }
     fn may_be_of_present(&self) -> bool {
         true
     }

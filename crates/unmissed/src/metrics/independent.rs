@@ -24,7 +24,14 @@ pub const LIMIT: f64 = 1e8;
 /// The signed distribution of the number of kept labels: coefficients of `prod (1 - q + q x)`. The last of at most `cap + 1`
 /// coefficients stands for `cap` or more.
 pub fn sizes(q: impl Iterator<Item = f64>, cap: usize) -> Vec<f64> {
-    let mut c = vec![1.0];
+    let mut c = Vec::new();
+    sizes_into(q, cap, &mut c);
+    c
+}
+
+fn sizes_into(q: impl Iterator<Item = f64>, cap: usize, c: &mut Vec<f64>) {
+    c.clear();
+    c.push(1.0);
     for q in q {
         if c.len() <= cap {
             c.push(0.0);
@@ -44,7 +51,6 @@ pub fn sizes(q: impl Iterator<Item = f64>, cap: usize) -> Vec<f64> {
             }
         }
     }
-    c
 }
 
 /// Scratch space and quadrature nodes, one for each thread.
@@ -53,9 +59,16 @@ pub struct Work {
     rules: Vec<Vec<(f64, f64)>>,
     prefix: Vec<f64>,
     shares: Vec<f64>,
+    sizes: Vec<f64>,
 }
 
 impl Work {
+    /// The signed distribution of the number of kept labels other than j; see [`sizes`].
+    pub fn sizes_without(&mut self, q: &[f64], j: usize, cap: usize) -> &[f64] {
+        sizes_into(q[..j].iter().chain(&q[j + 1..]).copied(), cap, &mut self.sizes);
+        &self.sizes
+    }
+
     /// For each label j of S: `q_j integral_0^1 prod_{i != j} (1 - q_i + q_i t) dt`, which is the estimate of `1[j in y] / |y|`.
     pub fn leave_one_out(&mut self, q: &[f64]) -> &[f64] {
         let count = q.len().div_ceil(2);

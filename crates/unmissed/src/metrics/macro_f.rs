@@ -8,7 +8,8 @@
 //!
 //! # Assumes
 //! Unbiased: right label-wise propensities; as a ratio of unbiased sums it is consistent, not unbiased. Labels with few
-//! positives are far from that limit, and the interval, a bootstrap over rows, shows only the spread.
+//! positives are far from that limit: the interval, a jackknife over rows, is about the expected value at this number of rows, and a
+//! note says how much the value would rise with many more, where that is more than half a standard error.
 //!
 //! # Reference
 //! scikit-learn's `f1_score(average="macro", zero_division=0)`: y = [[1,0],[1,1]], predictions [[1,0],[0,1]] gives

@@ -15,18 +15,18 @@
 //! the open slots, so k may exceed the number of labels; rows without a relevant label stay in the mean. Where libraries differ
 //! and there is a choice, it is a switch: see [`CONVENTIONS`](crate::evaluate::CONVENTIONS).
 
-mod abandonment;
-mod coverage;
+pub mod abandonment;
+pub mod coverage;
 mod estimator;
 pub mod independent;
-mod macro_f;
-mod ndcg;
-mod ndcg_min;
-mod precision;
-mod recall;
-mod recall_known;
-mod recall_pooled;
-mod weighted_precision;
+pub mod macro_f;
+pub mod ndcg;
+pub mod ndcg_min;
+pub mod precision;
+pub mod recall;
+pub mod recall_known;
+pub mod recall_pooled;
+pub mod weighted_precision;
 pub mod weights;
 
 pub use estimator::{Assumption, Estimator, Offer};
@@ -117,6 +117,9 @@ pub trait SetTerm: Sync {
     /// The values at each k when all `relevant` labels of the row are known: at least one, of which `hits` are the ranks of those
     /// in the top list, ascending.
     fn values(&self, hits: &[u32], relevant: usize, ks: &[usize], out: &mut [f64]);
+    /// How much an observed label with this inverse propensity enlarges the terms of an unbiased estimate: a product over the row's
+    /// labels beyond [`independent::LIMIT`] leaves no digits of their sum.
+    fn growth(&self, q: f64) -> f64;
     /// Unbiased estimates at each k under independent missingness, with the inverse propensity of each observed label. False
     /// when numbers of this size would cancel to nothing meaningful; `out` is then void.
     fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], work: &mut Work, out: &mut [f64]) -> bool;
@@ -147,6 +150,10 @@ pub trait LabelTerm: Sync {
     }
     /// Whether it is 0/0 for a label that is neither present nor predicted.
     fn is_open_when_absent(&self) -> bool {
+        false
+    }
+    /// Whether it depends on the label's hits alone.
+    fn is_of_hits(&self) -> bool {
         false
     }
     /// Whether it may be taken as a share of the labels that are present.

@@ -83,17 +83,24 @@ impl SetTerm for NdcgMin {
         }
     }
 
-    fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], _work: &mut Work, out: &mut [f64]) -> bool {
+    fn growth(&self, q: f64) -> f64 {
+        (1.0 - q).abs() + q
+    }
+
+    fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], work: &mut Work, out: &mut [f64]) -> bool {
         out.fill(0.0);
-        if q.iter().map(|q| (1.0 - q).abs() + q).product::<f64>() > LIMIT {
+        if q.iter().map(|q| self.growth(*q)).product::<f64>() > LIMIT {
             return false;
         }
-        for (out, k) in out.iter_mut().zip(ks) {
-            for (j, rank) in ranks.iter().enumerate() {
+        let largest = ks.iter().copied().max().unwrap_or(1);
+        for (j, rank) in ranks.iter().enumerate().filter(|(_, rank)| (**rank as usize) < largest) {
+            // One distribution serves every k: its last coefficient stands for so many others that no k tells them apart.
+            let others = work.sizes_without(q, j, largest - 1);
+            for (out, k) in out.iter_mut().zip(ks) {
                 let gain = gain(*rank, *k);
                 if gain > 0.0 {
-                    let others = q.iter().enumerate().filter(|(i, _)| *i != j).map(|(_, q)| *q);
-                    *out += q[j] * gain * inverse_ideal(others, 1, *k, 1);
+                    let mean: f64 = others.iter().enumerate().map(|(size, c)| c / ideal(size + 1, *k)).sum();
+                    *out += q[j] * gain * mean;
                 }
             }
         }

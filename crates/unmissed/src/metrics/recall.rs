@@ -73,9 +73,13 @@ impl SetTerm for Recall {
         }
     }
 
+    fn growth(&self, q: f64) -> f64 {
+        (1.0 - q).abs().max(1.0)
+    }
+
     fn unbiased(&self, ranks: &[u32], q: &[f64], ks: &[usize], work: &mut Work, out: &mut [f64]) -> bool {
         out.fill(0.0);
-        if q.iter().map(|q| (1.0 - q).abs().max(1.0)).product::<f64>() > LIMIT {
+        if q.iter().map(|q| self.growth(*q)).product::<f64>() > LIMIT {
             return false;
         }
         if ranks.iter().all(|rank| *rank == super::UNRANKED) {

@@ -101,6 +101,11 @@ pub fn from_spec(text: &str, stats: &LabelStats, propensities: Option<&Propensit
     Ok(counts.iter().map(|count| of(*count) / mean).collect())
 }
 
+/// Rejects a name that no scheme has.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    spec::find(SCHEMES, "weights", name).map(|_| ())
+}
+
 /// How many positives each label is taken to have: the observed ones, at least 1, and divided by its propensity when the complete
 /// ones are wanted.
 fn relevant(stats: &LabelStats, scheme: &Scheme, propensities: Option<&Propensities>) -> Result<Vec<f64>> {

@@ -10,7 +10,7 @@ use crate::sigmoid::sigmoid;
 ///
 /// With the logit `z_j` of label j, its probability is `P_j = sigmoid(z_j)`, or `sigmoid(z_j) / p_j` with propensities; its
 /// score is `P_j`, times `w_j` with weights. The k labels with the highest scores are given, of those whose `P_j` reaches
-/// the threshold when there is one; equal scores go by the smaller label. `sigmoid(z_j) / p_j` is the correction for a
+/// the threshold when there is one; equal logits go by the smaller label. `sigmoid(z_j) / p_j` is the correction for a
 /// model that was trained on observed labels, whose `sigmoid(z_j)` estimates the probability that the label is observed. It
 /// is not clipped: above 1 the model or the propensities are off, and clipping would only mix up the ranks.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ pub(super) struct Ranking {
     weights: Option<Vec<f64>>,
     threshold: f64,
     /// No label with a lower value is given.
-    pub(super) least: f32,
+    pub(super) least: f64,
 }
 
 impl Ranking {
@@ -84,11 +84,11 @@ impl Ranking {
         }
         let (inverse, weights) = (options.propensities.map(Propensities::inverse), options.weights.map(<[f64]>::to_vec));
         let k = options.k.min(labels.max(1));
-        let mut ranking = Ranking { k, logits: options.logits, inverse, weights, threshold, least: f32::NEG_INFINITY };
+        let mut ranking = Ranking { k, logits: options.logits, inverse, weights, threshold, least: f64::NEG_INFINITY };
         if ranking.by_logit() {
             // A little below the logit of the threshold, so that the probability itself decides. That of 1 is reached by rounding.
             let logit = (threshold / (1.0 - threshold)).ln().min(30.0);
-            ranking.least = (logit - 1e-3) as f32;
+            ranking.least = logit - 1e-3;
         }
         Ok(ranking)
     }
@@ -108,15 +108,15 @@ impl Ranking {
     }
 
     /// What a label ranks by: its logit, or its score when that is no function of the logit alone.
-    pub(super) fn value(&self, logit: f32, label: usize) -> f32 {
+    pub(super) fn value(&self, logit: f32, label: usize) -> f64 {
         if self.by_logit() {
-            return logit;
+            return f64::from(logit);
         }
-        (self.probability(logit, label) * self.weights.as_ref().map_or(1.0, |weights| weights[label])) as f32
+        self.probability(logit, label) * self.weights.as_ref().map_or(1.0, |weights| weights[label])
     }
 
     /// The score that is given for a label with this value.
-    pub(super) fn given(&self, value: f32, label: usize) -> f32 {
-        if self.logits || !self.by_logit() { value } else { self.probability(value, label) as f32 }
+    pub(super) fn given(&self, value: f64, logit: f32, label: usize) -> f32 {
+        if self.logits || !self.by_logit() { value as f32 } else { self.probability(logit, label) as f32 }
     }
 }

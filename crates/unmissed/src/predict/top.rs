@@ -2,7 +2,7 @@
 //!
 //! Panels are scored one after the other, and each row keeps the best k labels so far. A score is first compared with the
 //! worst of them, all of a panel's at once; few pass. Work is shared by labels, and what threads found for a row is merged:
-//! ranks are a strict order (score, then smaller label), so the outcome does not depend on who did what.
+//! ranks are a strict order (score, then logit, then smaller label), so the outcome does not depend on who did what.
 
 use super::Model;
 use super::batch::{Batch, batches};
@@ -12,7 +12,7 @@ use super::panel::Line;
 use super::scores::jobs;
 use crate::data::{Csr, Features};
 use crate::error::Result;
-use crate::top_k::Key;
+use crate::top_k::FineKey;
 use rayon::prelude::*;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -23,7 +23,9 @@ const KEPT: usize = 64 << 20;
 impl Model {
     /// The labels with the highest scores for each row, highest first; [`PredictOptions`] says what scores are.
     ///
-    /// Labels rank by their logits, also where probabilities are so close to 1 that they are written with the same digits.
+    /// Labels rank by their logits, also where probabilities are so close to 1 that single precision does not tell them apart: of
+    /// labels with different logits, the lower one then gets the next smaller number, so that whoever ranks by the scores finds
+    /// the same order.
     ///
     /// ```
     /// use unmissed::data::{Features, Scores};
@@ -44,12 +46,12 @@ impl Model {
         let ranking = Ranking::new(options, self)?;
         self.check_rows(data)?;
         options.progress.begin("predicting", data.rows() as u64);
-        let most = KEPT / (size_of::<Key>() * ranking.k * 4 * rayon::current_num_threads());
+        let most = KEPT / (size_of::<FineKey>() * ranking.k * 4 * rayon::current_num_threads());
         let (mut offsets, mut ids, mut scores) = (vec![0], Vec::new(), Vec::new());
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
             for row in self.rank(&batch, &ranking)? {
                 ids.extend(row.iter().map(|key| key.label()));
-                scores.extend(row.iter().map(|key| ranking.given(key.score(), key.label() as usize)));
+                scores.extend(told_apart(&row, &ranking));
                 offsets.push(ids.len() as u64);
             }
             options.progress.advance(batch.rows() as u64)?;
@@ -58,12 +60,12 @@ impl Model {
     }
 
     /// The best labels of each row of a batch, in order.
-    fn rank(&self, batch: &Batch, ranking: &Ranking) -> Result<Vec<Vec<Key>>> {
+    fn rank(&self, batch: &Batch, ranking: &Ranking) -> Result<Vec<Vec<FineKey>>> {
         let found = jobs(batch, self.panels().len()).into_par_iter().map(|(panels, chunks)| {
             let first: usize = batch.chunks[..chunks.start].iter().map(|chunk| chunk.rows()).sum();
             Ok((first, self.rank_part(batch, panels, chunks, ranking)?))
         });
-        let mut rows: Vec<Vec<Key>> = vec![Vec::new(); batch.rows()];
+        let mut rows: Vec<Vec<FineKey>> = vec![Vec::new(); batch.rows()];
         for (first, part) in found.collect::<Result<Vec<_>>>()? {
             for (row, best) in rows[first..].iter_mut().zip(part) {
                 row.extend(best.keys);
@@ -85,34 +87,49 @@ impl Model {
     }
 }
 
+/// The scores of a row's labels, best first, lower ones where ranks are.
+fn told_apart(row: &[FineKey], ranking: &Ranking) -> impl Iterator<Item = f32> {
+    let mut before: Option<(FineKey, f32)> = None;
+    row.iter().map(move |&key| {
+        let score = ranking.given(key.value(), key.logit(), key.label() as usize);
+        let score = match before {
+            // Below 0 is no probability.
+            Some((better, least)) if score >= least && !better.ties(key) => least.next_down().max(score.min(0.0)),
+            _ => score,
+        };
+        before = Some((key, score));
+        score
+    })
+}
+
 /// The best labels of a row so far.
 #[derive(Clone)]
 struct Best {
     /// No lower value has a place among them.
-    bar: f32,
+    bar: f64,
     /// The worst is on top.
-    keys: BinaryHeap<Key>,
+    keys: BinaryHeap<FineKey>,
 }
 
 /// Offers the labels of a panel to the rows of a chunk, one line of logits each.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+bmi2", "x86_64+avx2+bmi2"))]
 fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mut [Best]) {
     for (line, best) in logits.iter().zip(best) {
-        let values = match ranking.by_logit() {
-            true => line.0,
-            false => std::array::from_fn(|column| match column < labels.len() {
-                true => ranking.value(line.0[column], labels.start + column),
-                false => 0.0,
-            }),
-        };
         // One bit per label, found without branches; then only the few that pass are looked at.
-        let passing = (0..WIDTH).fold(0u32, |bits, column| bits | u32::from(values[column] >= best.bar) << column);
+        let passing = if ranking.by_logit() {
+            // The bar is a logit, or a little below that of a threshold: single precision will do.
+            let bar = best.bar as f32;
+            (0..WIDTH).fold(0u32, |bits, column| bits | u32::from(line.0[column] >= bar) << column)
+        } else {
+            let reaches = |column: usize| ranking.value(line.0[column], labels.start + column) >= best.bar;
+            (0..labels.len()).fold(0u32, |bits, column| bits | u32::from(reaches(column)) << column)
+        };
         let mut passing = u64::from(passing) & ((1 << labels.len()) - 1);
         while passing != 0 {
             let column = passing.trailing_zeros() as usize;
-            let label = labels.start + column;
-            if ranking.admits(line.0[column], label) {
-                best.offer(Key::new(values[column], label as u32), ranking.k);
+            let (label, logit) = (labels.start + column, line.0[column]);
+            if ranking.admits(logit, label) {
+                best.offer(FineKey::new(ranking.value(logit, label), logit, label as u32), ranking.k);
             }
             passing &= passing - 1;
         }
@@ -120,7 +137,7 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
 }
 
 impl Best {
-    fn offer(&mut self, key: Key, k: usize) {
+    fn offer(&mut self, key: FineKey, k: usize) {
         if self.keys.len() < k {
             self.keys.push(key);
         } else if let Some(mut worst) = self.keys.peek_mut()
@@ -131,7 +148,7 @@ impl Best {
         if let Some(worst) = self.keys.peek()
             && self.keys.len() == k
         {
-            self.bar = worst.score();
+            self.bar = worst.value();
         }
     }
 }

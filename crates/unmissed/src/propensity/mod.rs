@@ -18,6 +18,7 @@
 //! Labels only go missing, nothing false is observed. One number per label means that missingness does not depend on the row.
 
 pub mod bands;
+mod calibration;
 pub mod checks;
 pub mod contradiction;
 mod curve;

@@ -13,6 +13,8 @@ pub enum Bound {
     Exact,
     /// Never below the true propensity, up to sampling noise: more may be missing than could be seen.
     Upper,
+    /// Never above the true propensity, up to sampling noise.
+    Lower,
     /// Neither an upper nor a lower bound.
     None,
 }
@@ -28,21 +30,31 @@ pub enum ValueSource {
     Curve,
     /// Came out above 1 and was set to 1.
     Clipped,
+    /// Was below what is observed, and raised to it.
+    Raised,
+    /// Learned from observed labels that do not tell it.
+    NotIdentified,
 }
 
 impl ValueSource {
+    /// All of them.
+    pub const ALL: [ValueSource; 5] =
+        [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped, ValueSource::Raised, ValueSource::NotIdentified];
+
     /// The word in files.
     pub fn name(self) -> &'static str {
         match self {
             ValueSource::Estimated => "estimated",
             ValueSource::Curve => "curve",
             ValueSource::Clipped => "clipped",
+            ValueSource::Raised => "raised",
+            ValueSource::NotIdentified => "not-identified",
         }
     }
 
     /// The source that a file calls `name`.
     pub fn of_name(name: &str) -> Option<ValueSource> {
-        [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped].into_iter().find(|source| source.name() == name)
+        ValueSource::ALL.into_iter().find(|source| source.name() == name)
     }
 }
 
@@ -76,6 +88,10 @@ pub struct Propensities {
     intervals: Option<Vec<Option<Interval>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     inverse_variances: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score_inverses: Option<Vec<f64>>,
+    #[serde(skip)]
+    common_errors: Vec<Vec<f64>>,
     notes: Vec<String>,
 }
 
@@ -90,7 +106,17 @@ impl Propensities {
         }
         let sources = vec![ValueSource::Estimated; values.len()];
         let origin = origin.into();
-        Ok(Propensities { origin, bound: Bound::Exact, values, sources, intervals: None, inverse_variances: None, notes: vec![] })
+        Ok(Propensities {
+            origin,
+            bound: Bound::Exact,
+            values,
+            sources,
+            intervals: None,
+            inverse_variances: None,
+            score_inverses: None,
+            common_errors: Vec::new(),
+            notes: Vec::new(),
+        })
     }
 
     /// Takes values that may exceed 1, sets those to 1 and marks them; zero, negative and NaN stay errors.
@@ -106,6 +132,28 @@ impl Propensities {
             }
         }
         Propensities::new(origin, values)?.with_sources(sources)
+    }
+
+    /// Raises values that are below what they are at least, by label, and marks them.
+    ///
+    /// ```
+    /// use unmissed::propensity::{Propensities, ValueSource};
+    /// let p = Propensities::new("mine", vec![0.1, 0.5])?.raised(&[0.25, 0.25])?;
+    /// assert_eq!((p.values(), p.source(0)), (&[0.25, 0.5][..], ValueSource::Raised));
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn raised(mut self, least: &[f64]) -> Result<Propensities> {
+        self.same_length("least propensities", least.len())?;
+        for (label, least) in least.iter().enumerate() {
+            if self.values[label] < *least {
+                self.values[label] = least.min(1.0);
+                self.sources[label] = ValueSource::Raised;
+                // What was known about the value does not hold for the one that took its place.
+                self.intervals.iter_mut().for_each(|all| all[label] = None);
+                self.inverse_variances.iter_mut().for_each(|all| all[label] = f64::NAN);
+            }
+        }
+        Ok(self)
     }
 
     /// Says in which sense the values bound the truth.
@@ -139,6 +187,32 @@ impl Propensities {
     pub fn with_inverse_variances(mut self, variances: Vec<f64>) -> Result<Self> {
         self.same_length("variances", variances.len())?;
         self.inverse_variances = Some(variances);
+        Ok(self)
+    }
+
+    /// Gives the inverse propensities that estimates of metrics use instead of `1/p`. They need not be at least 1: a floor would bias
+    /// sums over labels upwards.
+    pub fn with_score_inverses(mut self, inverses: Vec<f64>) -> Result<Self> {
+        self.same_length("inverse propensities", inverses.len())?;
+        if let Some(label) = inverses.iter().position(|q| !(*q >= 0.0 && q.is_finite())) {
+            return Err(Error::value(format!("the inverse propensity of label {label} is out of range"))
+                .expected("a finite number of at least 0")
+                .found(digits(inverses[label])));
+        }
+        self.score_inverses = Some(inverses);
+        Ok(self)
+    }
+
+    /// Adds errors that labels have in common, such as those of a curve: each is a number for every label, and the covariance of the
+    /// inverse propensities is `diag(variances) + sum_r c_r c_r'`.
+    pub fn with_common_errors(mut self, errors: Vec<Vec<f64>>) -> Result<Self> {
+        for error in &errors {
+            self.same_length("common errors", error.len())?;
+            if let Some(label) = error.iter().position(|value| !value.is_finite()) {
+                return Err(Error::value(format!("a common error of label {label} is not a number")));
+            }
+        }
+        self.common_errors = errors;
         Ok(self)
     }
 
@@ -219,6 +293,27 @@ impl Propensities {
     /// The variance of `1/p` of a label, where it is known.
     pub fn inverse_variance(&self, label: u32) -> Option<f64> {
         self.inverse_variances.as_ref().map(|all| all[label as usize]).filter(|v| v.is_finite())
+    }
+
+    /// The inverse propensity of a label that estimates of metrics use.
+    pub fn score_inverse(&self, label: u32) -> f64 {
+        self.score_inverses.as_ref().map_or(1.0 / self.values[label as usize], |all| all[label as usize])
+    }
+
+    /// Those of all labels, where they are not `1/p`.
+    pub fn score_inverses(&self) -> Option<&[f64]> {
+        self.score_inverses.as_deref()
+    }
+
+    /// Errors that labels have in common.
+    pub fn common_errors(&self) -> &[Vec<f64>] {
+        &self.common_errors
+    }
+
+    /// Whether it is known how uncertain they are.
+    pub fn is_uncertain(&self) -> bool {
+        let has_variance = |all: &Vec<f64>| all.iter().any(|variance| variance.is_finite() && *variance > 0.0);
+        !self.common_errors.is_empty() || self.inverse_variances.as_ref().is_some_and(has_variance)
     }
 
     /// What everybody who uses the values should know.

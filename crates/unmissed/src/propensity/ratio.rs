@@ -3,11 +3,15 @@
 //! `p^_j = e_j / l_j`; shrunken, `p_j ~ Beta(kappa phi_j, kappa (1 - phi_j))` gives the posterior mean
 //! `(e_j + kappa phi_j) / (l_j + kappa)`, with the constants of phi and kappa by maximum likelihood. Both need the curve for
 //! labels that have no l_j.
+//!
+//! Estimates of metrics use `q_j = (l_j + 1) / (e_j + 1)`, whose mean is `(1 - (1 - p)^(l_j + 1)) / p`: nearly `1/p`, where that of
+//! `l_j / e_j` is far above it for small counts; its variance is estimated by `(l_j + 1)(l_j - e_j) / ((e_j + 1)^2 (e_j + 2))`. Shrunken,
+//! `1/p_j` as it is. Errors of the curve are common to all labels, by the weight that the curve has in each.
 
 use crate::error::{Error, Result};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::estimators::PropensityEstimatorSpec;
-use crate::propensity::fit::{BetaBinomial, CurveEvidence, Fit, FitOptions, maximise};
+use crate::propensity::fit::{BetaBinomial, CurveEvidence, Fit, FitOptions, common_errors, maximise};
 use crate::propensity::quantiles::{beta_quantile, clopper_pearson};
 use crate::propensity::{Bound, Interval, Origin, Phi, Propensities, Sample, ValueSource};
 
@@ -78,15 +82,20 @@ pub(super) fn estimate(
     family.curve().check(sample)?;
     let fit = maximise(&likelihood, family, &evidence, &how.options)?;
     let estimates = for_each_distinct(labels, |c| one(&c, &fit, how));
-    let values = estimates.iter().map(|e| e.0).collect();
-    let propensities = Propensities::clipping(Origin::estimate(spec, &fit.phi), values, estimates.iter().map(|e| e.3).collect())?
-        .with_bound(bound)
-        .with_intervals(estimates.iter().map(|e| e.1).collect())?
-        .with_inverse_variances(estimates.iter().map(|e| e.2).collect())?;
+    let values = estimates.iter().map(|e| e.p).collect();
+    let counts: Vec<u64> = labels.iter().map(|c| c.count).collect();
+    let propensities =
+        Propensities::clipping(Origin::estimate(spec, &fit.phi), values, estimates.iter().map(|e| e.source).collect())?
+            .with_bound(bound)
+            .with_intervals(estimates.iter().map(|e| e.interval).collect())?
+            .with_inverse_variances(estimates.iter().map(|e| e.variance).collect())?
+            .with_score_inverses(estimates.iter().map(|e| e.inverse).collect())?
+            .with_common_errors(common_errors(&fit, &counts, |label| estimates[label].of_curve))?;
     let filled = propensities.from_source(ValueSource::Curve);
     let propensities = match bound {
         Bound::Exact => propensities,
-        Bound::Upper => propensities.with_note("an upper bound: what nobody recorded in either source is not seen here"),
+        Bound::Upper => propensities.with_note("an upper bound: labels that neither source recorded stay invisible"),
+        Bound::Lower => propensities.with_note("a lower bound: labels that are never sure have a larger propensity"),
         Bound::None => propensities.with_note("neither an upper nor a lower bound of the propensity"),
     };
     Ok((
@@ -98,27 +107,49 @@ pub(super) fn estimate(
     ))
 }
 
-/// p, its interval, the variance of 1/p, and the source.
-fn one(c: &Counts, fit: &Fit, how: &Ratio) -> (f64, Option<Interval>, f64, ValueSource) {
-    let place = fit.phi.seen(c.count);
-    let phi = fit.at(place);
+/// The estimate of one label.
+#[derive(Clone)]
+struct OfLabel {
+    p: f64,
+    interval: Option<Interval>,
+    /// The inverse propensity for scores, and its variance given the curve.
+    inverse: f64,
+    variance: f64,
+    /// By how much it changes with 1/p of the curve.
+    of_curve: f64,
+    source: ValueSource,
+}
+
+fn one(c: &Counts, fit: &Fit, how: &Ratio) -> OfLabel {
+    let phi = fit.at(fit.phi.seen(c.count));
     let (part, whole) = (c.part as f64, c.whole as f64);
+    // What the label's own counts say, for scores.
+    let plain = (c.usable && c.whole > 0).then(|| {
+        let variance = (whole + 1.0) * (whole - part).max(0.0) / ((part + 1.0).powi(2) * (part + 2.0));
+        ((whole + 1.0) / (part + 1.0), variance)
+    });
+    let scatter = fit.kappa.map_or(0.0, |kappa| (1.0 - phi) / (phi.powi(3) * (kappa + 1.0)));
+    let of_curve =
+        OfLabel { p: phi, interval: None, inverse: 1.0 / phi, variance: scatter, of_curve: 1.0, source: ValueSource::Curve };
+    let with_plain = |of: OfLabel| match plain {
+        Some((inverse, variance)) if !how.shrink => OfLabel { inverse, variance, of_curve: 0.0, ..of },
+        _ => of,
+    };
     if !c.has_data(how) {
-        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), ValueSource::Curve);
+        return with_plain(of_curve);
     }
     if !how.shrink {
-        let p = part / whole;
-        // Var(1/p) by the delta method.
-        return (p, Some(clopper_pearson(c.part, c.whole, how.level)), (1.0 - p) / (whole * p.powi(3)), ValueSource::Estimated);
+        let interval = Some(clopper_pearson(c.part, c.whole, how.level));
+        return with_plain(OfLabel { p: part / whole, interval, source: ValueSource::Estimated, ..of_curve });
     }
-    let Some(kappa) = fit.kappa else {
-        return (phi, None, fit.inverse_variance(place).unwrap_or(f64::NAN), ValueSource::Curve);
-    };
+    let Some(kappa) = fit.kappa else { return of_curve };
     let (a, b) = (part + kappa * phi, whole - part + kappa * (1.0 - phi));
     let p = a / (a + b);
     let tail = (1.0 - how.level) / 2.0;
     // With phi at 1 and nothing missing the posterior is a point.
     let interval = (b > 0.0).then(|| Interval { low: beta_quantile(a, b, tail), high: beta_quantile(a, b, 1.0 - tail) });
-    let variance = a * b / ((a + b).powi(2) * (a + b + 1.0));
-    (p, interval, variance / p.powi(4), ValueSource::Estimated)
+    let variance = a * b / ((a + b).powi(2) * (a + b + 1.0)) / p.powi(4);
+    // p moves with phi by kappa / (a + b), and both inverses by the square of their own.
+    let weight = kappa / (a + b) * (phi / p).powi(2);
+    OfLabel { p, interval, inverse: 1.0 / p, variance, of_curve: weight, source: ValueSource::Estimated }
 }

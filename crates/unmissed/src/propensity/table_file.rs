@@ -1,9 +1,12 @@
 //! Propensities in files.
 //!
-//! Written is a csv `label,propensity,low,high,source`, in the order of labels; cells that are not known stay empty. Read is
+//! Written is a csv `label,propensity,low,high,source`, in the order of labels; cells that are not known stay empty. Estimates have more
+//! columns, `inverse,variance,c1,...,cr`: the inverse propensity that estimates of metrics use (it may be below 1), and its covariance
+//! `diag(variance) + sum_r c_r c_r'`, with errors c_r that labels have in common. Read is
 //! that csv (only the first two columns are required, in any order of columns and rows) or, as other libraries write them,
 //! one inverse propensity per line. Every label must be there once and with a number in (0, 1]: an incomplete file is rejected
-//! with the place and the label, since a guess here would pass for knowledge later.
+//! with the place and the label, since a guess here would pass for knowledge later. A label without a propensity but with an inverse
+//! below 1 has the propensity 1.
 
 use super::models::PropensitySpec;
 use super::{Interval, Propensities, ValueSource};
@@ -42,6 +45,15 @@ struct Row {
     propensity: f64,
     interval: Option<Interval>,
     source: ValueSource,
+    score: Option<ScoreCells>,
+}
+
+/// What the columns for scores say of one label.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScoreCells {
+    pub(crate) inverse: f64,
+    pub(crate) variance: Option<f64>,
+    pub(crate) errors: Vec<f64>,
 }
 
 fn inverse_lines(text: &str) -> Result<Vec<Row>> {
@@ -59,7 +71,8 @@ fn inverse_lines(text: &str) -> Result<Vec<Row>> {
         if !(inverse >= 1.0 && inverse.is_finite()) {
             return Err(broken());
         }
-        rows.push(Row { line, label: place as u64, propensity: 1.0 / inverse, interval: None, source: ValueSource::Estimated });
+        let (label, source) = (place as u64, ValueSource::Estimated);
+        rows.push(Row { line, label, propensity: 1.0 / inverse, interval: None, source, score: None });
     }
     Ok(rows)
 }
@@ -85,6 +98,8 @@ fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
     };
     let (label, propensity) = (required("label")?, required(value)?);
     let (low, high, source) = (column("low"), column("high"), column("source"));
+    let (inverse, variance) = (column("inverse"), column("variance"));
+    let errors: Vec<usize> = (1..).map_while(|place| column(&format!("c{place}"))).collect();
     let model = column("model");
     let mut first_model: Option<String> = None;
     let mut rows = Vec::new();
@@ -102,10 +117,35 @@ fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
             }
         }
         let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("");
-        let row = read_row(value, cell(Some(label)), cell(Some(propensity)), cell(low), cell(high), cell(source));
-        rows.push(Row { line, ..row.map_err(|error| error.at(line))? });
+        let score =
+            inverse.map(|place| read_score(cell(Some(label)), cell(Some(place)), cell(variance), &errors, |c| cell(Some(c))));
+        let score = score.transpose().map_err(|error| error.at(line))?;
+        let clipped = score.as_ref().is_some_and(|score| score.inverse < 1.0) && cell(Some(propensity)).is_empty();
+        let (of_propensity, of_source) = if clipped { ("1", "clipped") } else { (cell(Some(propensity)), cell(source)) };
+        let row = read_row(value, cell(Some(label)), of_propensity, cell(low), cell(high), of_source);
+        rows.push(Row { line, score, ..row.map_err(|error| error.at(line))? });
     }
     Ok(rows)
+}
+
+fn read_score<'a>(
+    label: &str,
+    inverse: &str,
+    variance: &str,
+    errors: &[usize],
+    cell: impl Fn(usize) -> &'a str,
+) -> Result<ScoreCells> {
+    let number = |what: &str, cell: &str, least: f64| match cell.parse::<f64>() {
+        Ok(number) if number >= least && number.is_finite() => Ok(number),
+        _ => Err(Error::format(format!("{what} of label {label} is out of range"))
+            .expected(if least == 0.0 { "a finite number of at least 0" } else { "a finite number" })
+            .found(shown(cell.as_bytes()))),
+    };
+    Ok(ScoreCells {
+        inverse: number("the inverse propensity", inverse, 0.0)?,
+        variance: if variance.is_empty() { None } else { Some(number("the variance", variance, 0.0)?) },
+        errors: errors.iter().map(|place| number("a common error", cell(*place), f64::MIN)).collect::<Result<_>>()?,
+    })
 }
 
 fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, source: &str) -> Result<Row> {
@@ -144,6 +184,7 @@ fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, s
         propensity: number(&format!("the {value}"), propensity, false)?,
         interval,
         source: known.unwrap_or_default(),
+        score: None,
     })
 }
 
@@ -183,8 +224,26 @@ fn collect(path: &Path, rows: Vec<Row>, labels: Option<u64>) -> Result<Propensit
         let place = row.label as usize;
         (values[place], intervals[place], sources[place]) = (row.propensity, row.interval, row.source);
     }
-    let propensities = Propensities::new(PropensitySpec::Table(path.to_path_buf()), values)?.with_sources(sources)?;
-    if intervals.iter().any(Option::is_some) { propensities.with_intervals(intervals) } else { Ok(propensities) }
+    let mut propensities = Propensities::new(PropensitySpec::Table(path.to_path_buf()), values)?.with_sources(sources)?;
+    if intervals.iter().any(Option::is_some) {
+        propensities = propensities.with_intervals(intervals)?;
+    }
+    with_scores(propensities, &rows)
+}
+
+/// The columns for scores, when the file has them: then it has them for every label.
+fn with_scores(propensities: Propensities, rows: &[Row]) -> Result<Propensities> {
+    let Some(first) = rows.first().and_then(|row| row.score.as_ref()) else { return Ok(propensities) };
+    let (mut inverses, mut variances) = (vec![0.0; rows.len()], vec![f64::NAN; rows.len()]);
+    let mut errors = vec![vec![0.0; rows.len()]; first.errors.len()];
+    for row in rows {
+        let (Some(score), place) = (&row.score, row.label as usize) else { continue };
+        inverses[place] = score.inverse;
+        variances[place] = score.variance.unwrap_or(f64::NAN);
+        errors.iter_mut().zip(&score.errors).for_each(|(all, error)| all[place] = *error);
+    }
+    let made = propensities.with_score_inverses(inverses)?.with_common_errors(errors)?;
+    if variances.iter().any(|variance| variance.is_finite()) { made.with_inverse_variances(variances) } else { Ok(made) }
 }
 
 /// Writes propensities as csv.
@@ -196,12 +255,20 @@ pub fn write(propensities: &Propensities, path: impl AsRef<Path>) -> Result<()> 
 
 /// The csv text of propensities, handed over in pieces.
 pub fn write_to(propensities: &Propensities, put: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let errors = propensities.common_errors();
+    let has_scores = propensities.is_uncertain() || propensities.score_inverses().is_some();
+    let score = |label: u32| ScoreCells {
+        inverse: propensities.score_inverse(label),
+        variance: propensities.inverse_variance(label),
+        errors: errors.iter().map(|error| error[label as usize]).collect(),
+    };
     let cells = (0..propensities.len() as u32).map(|label| Cells {
         propensity: Some(propensities.get(label)),
         interval: propensities.interval(label),
         source: Some(propensities.source(label)),
+        score: has_scores.then(|| score(label)),
     });
-    write_cells(cells, put)
+    write_cells(cells, has_scores.then_some(errors.len()), put)
 }
 
 /// What one line of a table says; nothing where nothing is known.
@@ -209,17 +276,33 @@ pub(crate) struct Cells {
     pub(crate) propensity: Option<f64>,
     pub(crate) interval: Option<Interval>,
     pub(crate) source: Option<ValueSource>,
+    pub(crate) score: Option<ScoreCells>,
 }
 
-/// Writes a table line by line, the labels counted from 0.
-pub(crate) fn write_cells(cells: impl Iterator<Item = Cells>, mut put: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut text = String::from("label,propensity,low,high,source\n");
+/// Writes a table line by line, the labels counted from 0; `errors` is how many common errors there are, when there are columns for
+/// scores.
+pub(crate) fn write_cells(
+    cells: impl Iterator<Item = Cells>,
+    errors: Option<usize>,
+    mut put: impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    let mut text = String::from("label,propensity,low,high,source");
+    if let Some(errors) = errors {
+        text.push_str(",inverse,variance");
+        (1..=errors).for_each(|place| text.push_str(&format!(",c{place}")));
+    }
+    text.push('\n');
     for (label, cells) in cells.enumerate() {
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let (low, high) = (number(cells.interval.map(|i| i.low)), number(cells.interval.map(|i| i.high)));
         let source = cells.source.map_or("", ValueSource::name);
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{label},{},{low},{high},{source}", number(cells.propensity));
+        let _ = write!(text, "{label},{},{low},{high},{source}", number(cells.propensity));
+        if let Some(score) = cells.score {
+            let _ = write!(text, ",{},{}", score.inverse, number(score.variance));
+            score.errors.iter().for_each(|error| text.push_str(&format!(",{error}")));
+        }
+        text.push('\n');
         if text.len() > 1 << 16 {
             put(&text)?;
             text.clear();
@@ -252,6 +335,13 @@ mod tests {
         write(&p, &path).unwrap();
         let back = read(&path, Some(3)).unwrap();
         assert_eq!((back.values(), back.sources(), back.interval(0)), (p.values(), p.sources(), p.interval(0)));
+        assert!(!back.is_uncertain() && back.score_inverses().is_none());
+        let p = p.with_score_inverses(vec![9.5, 0.0, 0.75]).unwrap().with_inverse_variances(vec![0.5, 0.0, f64::NAN]).unwrap();
+        let p = p.with_common_errors(vec![vec![0.1, -0.2, 0.0], vec![1e-9, 2.0, 3.0]]).unwrap();
+        write(&p, &path).unwrap();
+        let back = read(&path, Some(3)).unwrap();
+        assert_eq!((back.score_inverses(), back.common_errors()), (p.score_inverses(), p.common_errors()));
+        assert_eq!((back.inverse_variance(0), back.inverse_variance(2), back.get(1)), (Some(0.5), None, 1.0));
     }
 
     #[test]
@@ -271,6 +361,10 @@ mod tests {
             ("label,propensity,source\n0,.5,guess\n", None, Some(2), "unknown source"),
             ("label,propensity,low,high\n0,.5,.6,.4\n", None, Some(2), "out of order"),
             ("model,label,propensity\njpv,0,.5\npower,0,.5\n", None, Some(3), "several models"),
+            ("label,propensity,inverse\n0,.5,x\n", None, Some(2), "the inverse propensity of label 0"),
+            ("label,propensity,inverse\n0,,2\n", None, Some(2), "label 0 has no propensity"),
+            ("label,propensity,inverse,variance,c1\n0,.5,2,-1,0\n", None, Some(2), "the variance of label 0"),
+            ("label,propensity,inverse,variance,c1\n0,.5,2,1,inf\n", None, Some(2), "a common error of label 0"),
             ("2\n0.5\n", None, Some(2), "at least 1"),
             ("2\n\n3\n", None, Some(2), "at least 1"),
             ("2\nnan\n", None, Some(2), "at least 1"),

@@ -31,7 +31,7 @@ pub struct EvaluateRequest {
     pub level: Level,
     /// Which question intervals answer.
     pub interval: IntervalKind,
-    /// Bootstrap replicates for means over labels; 0 turns them off.
+    /// Bootstrap replicates for means over labels; 0 takes the jackknife instead.
     pub bootstrap: usize,
     /// Seed of everything random.
     pub seed: u64,
@@ -60,7 +60,7 @@ impl Default for EvaluateRequest {
             k: KList::default(),
             level: Level::default(),
             interval: IntervalKind::default(),
-            bootstrap: 200,
+            bootstrap: 0,
             seed: 0,
             groups: None,
             weights: None,

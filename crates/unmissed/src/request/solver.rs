@@ -17,6 +17,8 @@ pub enum Solver {
     Adam(Adam),
     /// To the optimum: for convex losses.
     Newton(Newton),
+    /// To the optimum, over the dual: for squared hinges.
+    Dual(Dual),
     /// Adam, and the propensities of labels are learned along: for `plugin-logistic`, whose likelihood has both.
     Joint(Adam),
 }
@@ -56,12 +58,29 @@ impl Default for Newton {
     }
 }
 
+/// Settings of dual coordinate descent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dual {
+    /// The share of its first value to which the gradient's norm has to fall.
+    pub tolerance: f64,
+    /// The most passes over the rows.
+    #[serde(rename = "passes")]
+    pub max_passes: usize,
+}
+
+impl Default for Dual {
+    fn default() -> Dual {
+        Dual { tolerance: 2e-2, max_passes: 200 }
+    }
+}
+
 impl Solver {
     /// Its name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Solver::Adam(_) => "adam",
             Solver::Newton(_) => "newton",
+            Solver::Dual(_) => "dual",
             Solver::Joint(_) => "joint",
         }
     }
@@ -70,16 +89,16 @@ impl Solver {
     pub fn adam(self) -> Option<Adam> {
         match self {
             Solver::Adam(adam) | Solver::Joint(adam) => Some(adam),
-            Solver::Newton(_) => None,
+            Solver::Newton(_) | Solver::Dual(_) => None,
         }
     }
 
-    /// The same with other settings of Adam; Newton's method has none.
+    /// The same with other settings of Adam; solvers that go to the optimum have none.
     pub(crate) fn with_adam(self, adam: Adam) -> Solver {
         match self {
             Solver::Adam(_) => Solver::Adam(adam),
             Solver::Joint(_) => Solver::Joint(adam),
-            Solver::Newton(_) => self,
+            Solver::Newton(_) | Solver::Dual(_) => self,
         }
     }
 
@@ -98,10 +117,9 @@ impl Solver {
                     None
                 }
             }
-            Solver::Newton(newton) if !positive(newton.tolerance) => {
-                Some(("tolerance", "a number above 0".to_owned(), digits(newton.tolerance)))
+            Solver::Newton(Newton { tolerance, .. }) | Solver::Dual(Dual { tolerance, .. }) => {
+                (!positive(tolerance)).then(|| ("tolerance", "a number above 0".to_owned(), digits(tolerance)))
             }
-            Solver::Newton(_) => None,
         };
         match wrong {
             None => Ok(()),

@@ -24,17 +24,27 @@ pub struct TrainRequest {
     pub propensity: Option<TrainPropensity>,
     /// Inverse propensities above this count as this: less variance, some bias.
     pub clip: Option<f64>,
+    /// Whether propensities are raised to what the data allow: the label's frequency, and the lower limit of how often it is observed
+    /// on the rows on which it is surest. Those that are mostly noise, by their own intervals, are shrunken first. Otherwise they are
+    /// taken as they are.
+    pub raise: bool,
     /// A factor of the loss for each label.
     pub weights: Option<WeightsSpec>,
+    /// A bias-controlled set: an uncorrected model and one by joint learning are put together on it.
+    pub controlled: Option<TrainControlled>,
+    /// Later labels of the training rows, which take the place of the observed ones.
+    pub later: Option<TrainLater>,
     /// How propensities are learned from the observed labels, if they are; `propensity` is then where they start.
     pub joint: Option<JointLearning>,
+    /// From how many starts joint learning by the likelihood begins; the best stays, label by label.
+    pub starts: usize,
     /// How blocks of labels are trained.
     pub solver: SolverChoice,
     /// Strength of the L2 penalty. Empty: the solver's default. Several values are for `tune`, which tries them all.
     pub decay: Vec<f64>,
-    /// Newton's method: the share of its first value to which the gradient's norm has to fall.
+    /// Solvers that go to the optimum: the share of its first value to which the gradient's norm has to fall.
     pub tolerance: Option<f64>,
-    /// Newton's method: the most steps.
+    /// Solvers that go to the optimum: the most steps of Newton's method, or passes over the rows of the dual solver.
     pub max_steps: Option<usize>,
     /// Adam: the learning rate. Empty: the default. Several values are for `tune`, which tries them all.
     pub learning_rate: Vec<f64>,
@@ -46,12 +56,15 @@ pub struct TrainRequest {
     pub tune: bool,
     /// The settings that are tried, by the name of a grid; `decay` and `learning_rate` replace its values.
     pub grid: String,
-    /// What decides between settings; when `None`, the loss on held-out rows, or precision@1 on a validation set.
+    /// What decides between settings; when `None`, the loss on held-out rows, or the log loss on a validation set.
     pub criterion: Option<Criterion>,
     /// The share of rows that are held out to decide on. 0: none, and Adam runs through all epochs.
     pub holdout: f64,
     /// A set to decide on instead of held-out rows.
     pub validation: Option<Validation>,
+    /// Whether scores are made log-odds on held-out rows; when `None`, where the loss and the decay are chosen as well: in plain
+    /// training with nothing else asked for.
+    pub calibrate: Option<bool>,
     /// How rows of features are scaled.
     pub normalize: NormalizeChoice,
     /// The most bytes that blocks in work may take, on top of the data. The model does not depend on it.
@@ -66,8 +79,12 @@ impl Default for TrainRequest {
             loss: LossChoice::Auto,
             propensity: None,
             clip: None,
+            raise: true,
             weights: None,
+            controlled: None,
+            later: None,
             joint: None,
+            starts: 1,
             solver: SolverChoice::Auto,
             decay: Vec::new(),
             tolerance: None,
@@ -80,6 +97,7 @@ impl Default for TrainRequest {
             criterion: None,
             holdout: 0.1,
             validation: None,
+            calibrate: None,
             normalize: NormalizeChoice::Auto,
             memory: None,
             seed: 0,
@@ -100,6 +118,28 @@ impl TrainRequest {
     }
 }
 
+/// A bias-controlled set to train with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainControlled {
+    /// Its file; `None` for rows that the caller passes along with the data.
+    pub file: Option<PathBuf>,
+    /// The rate at which labels were shown.
+    pub rate: Option<Rate>,
+    /// The file of the pairs that were shown, when they are known; `None` also for pairs that the caller passes along.
+    pub shown: Option<PathBuf>,
+}
+
+/// Later labels to train with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainLater {
+    /// The later snapshot of the training rows; `None` for labels that the caller passes along with the data.
+    pub file: Option<PathBuf>,
+    /// A csv with a column `row`: the rows that have later labels, when not all do.
+    pub rows: Option<PathBuf>,
+}
+
 /// A set of rows on which settings are decided.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -108,6 +148,9 @@ pub struct Validation {
     pub file: Option<PathBuf>,
     /// The rate at which labels were shown, when it is a controlled set; otherwise its labels are complete.
     pub rate: Option<Rate>,
+    /// The file of the pairs that were shown, when it is a controlled set and they are known; `None` also for pairs that the caller
+    /// passes along with the data.
+    pub shown: Option<PathBuf>,
 }
 
 #[cfg(test)]
@@ -129,7 +172,7 @@ mod tests {
             tune: true,
             grid: "paper".into(),
             criterion: Some("precision@3:unbiased".parse().unwrap()),
-            validation: Some(Validation { file: Some("controlled.txt".into()), rate: Some("2/9".parse().unwrap()) }),
+            validation: Some(Validation { file: Some("controlled.txt".into()), rate: Some("2/9".parse().unwrap()), shown: None }),
             normalize: NormalizeChoice::L2,
             memory: Some(1 << 40),
             seed: u64::MAX,

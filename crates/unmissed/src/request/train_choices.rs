@@ -35,7 +35,9 @@ as_text!(LossChoice, SolverChoice, NormalizeChoice, JointLearning, TrainPropensi
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LossChoice {
-    /// The logistic loss without propensities, the unbiased one with them; with joint learning the loss that it has.
+    /// Without propensities, the logistic loss or the squared hinge, whichever does better on held-out rows; the logistic loss when
+    /// any setting of it is given. With propensities the likelihood of what is observed (`plugin-logistic`); with joint learning the
+    /// loss that it has.
     #[default]
     Auto,
     /// An entry of [`LOSSES`](crate::losses::LOSSES).
@@ -96,24 +98,28 @@ impl fmt::Display for TrainPropensity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SolverChoice {
-    /// Newton's method where the loss is convex, else Adam; Adam as well where joint learning or the grid of settings is for it alone.
+    /// The dual solver for squared hinges, Newton's method for other losses that have an optimum, else Adam; Adam as well where joint
+    /// learning or the grid of settings is for it alone.
     #[default]
     Auto,
-    /// To the optimum of a convex loss.
+    /// To the optimum of a loss that has one.
     Newton,
+    /// To the optimum of a squared hinge, over its dual.
+    Dual,
     /// Small steps on batches of rows, for any loss.
     Adam,
 }
 
 impl SolverChoice {
     /// All of them.
-    pub const ALL: [SolverChoice; 3] = [SolverChoice::Auto, SolverChoice::Newton, SolverChoice::Adam];
+    pub const ALL: [SolverChoice; 4] = [SolverChoice::Auto, SolverChoice::Newton, SolverChoice::Dual, SolverChoice::Adam];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
             SolverChoice::Auto => "auto",
             SolverChoice::Newton => "newton",
+            SolverChoice::Dual => "dual",
             SolverChoice::Adam => "adam",
         }
     }

@@ -60,6 +60,9 @@ impl FromStr for WeightsSpec {
         if Path::new(text).is_file() {
             return Ok(WeightsSpec::File(text.into()));
         }
-        text.parse().map(WeightsSpec::Scheme)
+        let spec: Spec = text.parse()?;
+        schemes::check_name(spec.name())
+            .map_err(|error| if text.contains('.') { error.hint(format!("there is no file '{text}'")) } else { error })?;
+        Ok(WeightsSpec::Scheme(spec))
     }
 }

@@ -13,6 +13,7 @@
 //! once; every epoch takes the batches in another order.
 
 use super::batches::{Batch, Batches};
+use super::floor;
 use super::lines::{Line, Lines};
 use super::moments::{State, Step};
 use super::problem::{Part, Problem};
@@ -82,12 +83,23 @@ fn order(problem: &Problem<'_>, epoch: usize) -> Vec<usize> {
 
 /// Turns the logits of a batch into gradients of its mean loss.
 fn gradients<const W: usize>(problem: &Problem<'_>, part: &Part<'_, W>, batch: &Batch, logits: &mut [Line<W>]) {
+    let below = floor::below(problem.loss, part, batch, logits);
     // The few observed pairs are set apart before the sweep takes all for unobserved.
     let observed: Vec<(usize, usize, f32)> = part
         .positives(batch)
-        .map(|(place, column)| (place, column, part.observed(column, logits[place][column]).gradient as f32))
+        .map(|(place, column)| {
+            let gradient = match part.irrelevant(column, logits[place][column]).filter(|_| below[column]) {
+                Some(irrelevant) => -irrelevant.gradient,
+                None => part.observed(column, logits[place][column]).gradient,
+            };
+            (place, column, gradient as f32)
+        })
         .collect();
     problem.loss.gradients(logits.as_flattened_mut(), &part.propensities);
+    if below.contains(&true) {
+        // Back up, along the part that has fallen too far.
+        logits.iter_mut().for_each(|line| (0..W).filter(|column| below[*column]).for_each(|column| line[column] = -line[column]));
+    }
     for (place, column, gradient) in observed {
         logits[place][column] = gradient;
     }

@@ -11,6 +11,9 @@
 //! that are given, or 1/2: without rows on which a label is nearly sure, every start is a fixed point.
 //!
 //! # Where it fails
+//! Every p is a fixed point: whatever p is, the classifier that it leads to gives it back, but for noise and the bound on eta. The
+//! method is here to reproduce the paper, not to be used.
+//!
 //! The mean goes over all rows. Those on which a label is all but never relevant should contribute rare, huge terms, and in a
 //! sample contribute none: there p falls towards the label's frequency. Treat the result as a hint, and prefer a controlled set.
 //!
@@ -69,7 +72,13 @@ fn alternating(training: &CheckedTraining<'_>, rounds: usize) -> Result<Propensi
             }
             Ok(())
         };
-        training.with_propensities(propensities.clone())?.run(&halves[train], None, &blocks(labels)?, &update)?;
+        training.with_propensities(propensities.clone())?.run(
+            &halves[train],
+            None,
+            &blocks(labels)?,
+            &[training.decay],
+            &update,
+        )?;
         propensities = Propensities::new(Learned::Alternating, next.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     }
     Ok(propensities.with_bound(Bound::None).with_note("learned in turns with the classifier from observed labels alone"))

@@ -2,12 +2,14 @@
 
 use super::batches::Batches;
 use super::checked::{CheckedTraining, features};
-use super::held_out::HeldOut;
-use super::problem::Problem;
-use super::{adam, joint, newton};
-use crate::data::{Csr, Dataset, Labels};
+use super::held_out::{Chances, HeldOut};
+use super::plan::PLUGIN;
+use super::problem::{PairSource, Pairs, Problem};
+use super::rows::Rows;
+use super::{adam, dual, joint, newton};
+use crate::data::{Csr, Dataset, Labels, Rate};
 use crate::error::{Error, Result};
-use crate::losses::Loss;
+use crate::losses::{self, Loss};
 use crate::predict::{Block, Model};
 use crate::propensity::Propensities;
 use crate::request::Solver;
@@ -84,6 +86,24 @@ pub(super) struct Others<'a> {
     pub(super) data: &'a Dataset<'a>,
     pub(super) rows: &'a [usize],
     pub(super) depth: usize,
+    pub(super) labels: KnownLabels<'a>,
+}
+
+/// What is known about the labels of such rows.
+#[derive(Clone, Copy)]
+pub(super) enum KnownLabels<'a> {
+    /// As much as about those that are trained on: the loss of the training is taken.
+    AsTrained,
+    /// All of them: the log loss is taken.
+    Complete,
+    /// Those that were shown, at this rate; with the pairs that were, when they are known. The log loss of these is taken.
+    Shown(&'a Rate, Option<&'a Labels<'a>>),
+}
+
+/// Rows in the form in which a solver reads them.
+pub(super) struct Layout {
+    batches: Batches,
+    in_turn: Rows,
 }
 
 /// Takes a block that is trained.
@@ -104,15 +124,15 @@ impl CheckedTraining<'_> {
     /// any thread. A block comes out the same whatever else is trained.
     pub fn fit_blocks(&self, blocks: &[Range<u32>], sink: &(dyn Fn(Finished) -> Result<()> + Sync)) -> Result<()> {
         let rows: Vec<usize> = (0..self.data.rows()).collect();
-        self.run(&rows, None, blocks, sink).map(drop)
+        self.run(&rows, None, blocks, &[self.decay], sink).map(drop)
     }
 
     /// Trains on some rows of the data and sees after each round how well the model does on others: the mean loss per row and the
     /// best `depth` labels of each.
     pub fn fit_watching(&self, rows: &[usize], others: (&Dataset<'_>, &[usize]), depth: usize) -> Result<(Model, Vec<Checkpoint>)> {
         let finished = Mutex::new(Vec::new());
-        let others = Others { data: others.0, rows: others.1, depth };
-        let checkpoints = self.run(rows, Some(others), &blocks(self.labels())?, &|block| {
+        let others = Others { data: others.0, rows: others.1, depth, labels: KnownLabels::AsTrained };
+        let checkpoints = self.run(rows, Some(others), &blocks(self.labels())?, &[self.decay], &|block| {
             finished.lock().unwrap_or_else(PoisonError::into_inner).push(block);
             Ok(())
         })?;
@@ -120,7 +140,7 @@ impl CheckedTraining<'_> {
         Ok((fitted.model, checkpoints))
     }
 
-    fn assemble(&self, mut finished: Vec<Finished>) -> Result<Fitted> {
+    pub(super) fn assemble(&self, mut finished: Vec<Finished>) -> Result<Fitted> {
         finished.sort_unstable_by_key(|finished| finished.block.first);
         let learned: Option<Vec<Vec<f64>>> = finished.iter().map(|finished| finished.propensities.clone()).collect();
         let propensities = learned.map(|parts| joint::learned(parts.concat())).transpose()?;
@@ -131,35 +151,56 @@ impl CheckedTraining<'_> {
         Ok(Fitted { model, propensities, unconverged, iterations })
     }
 
-    /// Trains the blocks on the rows.
+    /// The rows in the form in which the solver reads them.
+    pub(super) fn layout(&self, rows: &[usize]) -> Result<Layout> {
+        if rows.is_empty() {
+            return Err(Error::value("there are no rows to train on").expected("at least one"));
+        }
+        let by_feature = |rows: &[usize], size| Batches::new(self.features, self.data.labels(), rows, size, self.normalize);
+        let (batches, in_turn) = match self.solver {
+            Solver::Adam(adam) | Solver::Joint(adam) => (by_feature(&shuffled(rows, self.seed), adam.batch_size)?, Rows::none()),
+            Solver::Newton(_) => (by_feature(rows, newton::ROWS)?, Rows::none()),
+            Solver::Dual(_) => (by_feature(&[], 1)?, Rows::new(self.features, self.data.labels(), rows, self.normalize)?),
+        };
+        Ok(Layout { batches, in_turn })
+    }
+
+    /// Trains the blocks on the rows. Solvers that go to an optimum do so for each of the decays in turn, Newton's method from where the
+    /// one before it ended, and have a round for each; Adam takes the first, and has a round for each epoch.
     pub(super) fn run(
         &self,
         rows: &[usize],
         others: Option<Others<'_>>,
         blocks: &[Range<u32>],
+        decays: &[f64],
+        sink: &Sink<'_>,
+    ) -> Result<Vec<Checkpoint>> {
+        self.run_on(&self.layout(rows)?, rows, others, blocks, decays, sink)
+    }
+
+    /// The same where the rows were laid out before.
+    pub(super) fn run_on(
+        &self,
+        layout: &Layout,
+        rows: &[usize],
+        others: Option<Others<'_>>,
+        blocks: &[Range<u32>],
+        decays: &[f64],
         sink: &Sink<'_>,
     ) -> Result<Vec<Checkpoint>> {
         let (labels, normalize) = (self.data.labels(), self.normalize);
-        if rows.is_empty() {
-            return Err(Error::value("there are no rows to train on").expected("at least one"));
-        }
+        let Layout { batches, in_turn } = layout;
         let counts = counts(labels, rows);
         let propensities = match self.solver {
             Solver::Joint(_) => joint::starts(self),
             _ => self.possible(&counts, rows.len()),
         };
         let bias = starting_bias(&counts, rows.len(), &propensities, self.loss);
-        let (rounds, batches) = match self.solver {
-            Solver::Adam(adam) | Solver::Joint(adam) => {
-                let rows = shuffled(rows, self.seed);
-                (adam.epochs, Batches::new(self.features, labels, &rows, adam.batch_size, normalize)?)
-            }
-            Solver::Newton(_) => (1, Batches::new(self.features, labels, rows, newton::ROWS, normalize)?),
-        };
-        adam::check_steps(rounds, &batches)?;
+        let rounds = self.solver.adam().map_or(decays.len(), |adam| adam.epochs);
+        adam::check_steps(rounds, batches)?;
         let held_out = match others {
             None => None,
-            Some(Others { data, rows, depth }) => {
+            Some(Others { data, rows, depth, labels: known }) => {
                 let (features, found) = (features(data)?, data.labels().cols());
                 if (features.cols(), found) != (batches.features(), self.labels()) {
                     return Err(Error::value("the rows to validate on are not like those to train on")
@@ -167,14 +208,30 @@ impl CheckedTraining<'_> {
                         .found(format!("{} and {found}", features.cols())));
                 }
                 let batches = Batches::new(features, data.labels(), rows, newton::ROWS, normalize)?;
-                Some(HeldOut::new(batches, self.loss, self.labels(), depth, rounds))
+                let plugin = losses::find(PLUGIN)?;
+                let (loss, chances) = match (known, self.pairs.as_deref()) {
+                    (KnownLabels::AsTrained, None) => (self.loss, Chances::AsTrained),
+                    (KnownLabels::AsTrained, Some(pairs)) => {
+                        (self.loss, Chances::PerPair(Pairs { source: PairSource::Model(pairs), rows }))
+                    }
+                    (KnownLabels::Complete, _) => (plugin, Chances::PerLabel(vec![1.0; self.labels()])),
+                    (KnownLabels::Shown(rate, None), _) => {
+                        (plugin, Chances::PerLabel((0..self.labels()).map(|label| rate.of(label)).collect()))
+                    }
+                    (KnownLabels::Shown(_, Some(shown)), _) => {
+                        (plugin, Chances::PerPair(Pairs { source: PairSource::Shown(shown), rows }))
+                    }
+                };
+                Some(HeldOut::new(batches, loss, chances, self.labels(), depth, rounds))
             }
         };
         let problem = Problem {
-            batches: &batches,
+            batches,
+            rows: in_turn,
             held_out: held_out.as_ref(),
             loss: self.loss,
             propensities: &propensities,
+            pairs: self.pairs.as_deref().map(|pairs| Pairs { source: PairSource::Model(pairs), rows }),
             weights: self.weights.as_deref(),
             bias: &bias,
             seed: self.seed,
@@ -182,27 +239,47 @@ impl CheckedTraining<'_> {
         };
         let trained: usize = blocks.iter().map(|block| block.len()).sum();
         self.progress.begin("training", (trained * rounds) as u64);
-        for some in blocks.chunks(self.at_once(&batches)?) {
-            some.par_iter().with_max_len(1).try_for_each(|block| sink(self.train(&problem, block)?))?;
+        for some in blocks.chunks(self.at_once(batches, rows.len())?) {
+            some.par_iter().with_max_len(1).try_for_each(|block| {
+                let mut finished = self.train(&problem, block, decays)?;
+                self.calibrate(&mut finished.block, &counts);
+                sink(finished)
+            })?;
         }
-        let checkpoint =
-            |held_out: &HeldOut, round| Ok(Checkpoint { loss: held_out.loss(round), predictions: held_out.predictions(round)? });
+        let checkpoint = |held_out: &HeldOut<'_>, round| {
+            Ok(Checkpoint { loss: held_out.loss(round), predictions: held_out.predictions(round)? })
+        };
         match &held_out {
             Some(held_out) => (0..held_out.rounds()).map(|round| checkpoint(held_out, round)).collect(),
             None => Ok(Vec::new()),
         }
     }
 
-    fn train(&self, problem: &Problem<'_>, block: &Range<u32>) -> Result<Finished> {
+    /// Folds the calibration into the weights, if there is one. Labels that were never observed have no scores to speak of.
+    fn calibrate(&self, block: &mut Block, counts: &[u64]) {
+        let Some(calibration) = &self.calibration else { return };
+        let width = block.width();
+        let counts = &counts[block.first as usize..][..width];
+        let affine = |count: &u64| if *count > 0 { calibration.at(*count) } else { (1.0, 0.0) };
+        let (scales, shifts): (Vec<f64>, Vec<f64>) = counts.iter().map(affine).unzip();
+        for line in block.weights.chunks_exact_mut(width) {
+            line.iter_mut().zip(&scales).for_each(|(weight, scale)| *weight = (f64::from(*weight) * scale) as f32);
+        }
+        for (bias, (scale, shift)) in block.bias.iter_mut().zip(scales.iter().zip(&shifts)) {
+            *bias = (f64::from(*bias) * scale + shift) as f32;
+        }
+    }
+
+    fn train(&self, problem: &Problem<'_>, block: &Range<u32>, decays: &[f64]) -> Result<Finished> {
         let end = problem.labels().min(block.start as usize + WIDTH);
         if !(block.start as usize).is_multiple_of(WIDTH) || block.end as usize != end {
             return Err(Error::value("no such block of labels").expected(format!("{WIDTH} labels from a multiple of {WIDTH} on")));
         }
-        let parts = (block.start..block.end).step_by(TOGETHER).map(|first| self.train_together(problem, first));
+        let parts = (block.start..block.end).step_by(TOGETHER).map(|first| self.train_together(problem, first, decays));
         Ok(Finished::side_by_side(parts.collect::<Result<_>>()?, problem.batches.features()))
     }
 
-    fn train_together(&self, problem: &Problem<'_>, first: u32) -> Result<Finished> {
+    fn train_together(&self, problem: &Problem<'_>, first: u32, decays: &[f64]) -> Result<Finished> {
         let finished = match &self.solver {
             Solver::Adam(adam) => adam::train::<TOGETHER>(problem, first, adam, self.decay).map(|block| Finished {
                 block,
@@ -210,8 +287,9 @@ impl CheckedTraining<'_> {
                 unconverged: 0,
                 iterations: adam.epochs,
             }),
-            Solver::Newton(newton) => newton::train::<TOGETHER>(problem, first, newton, self.decay),
-            Solver::Joint(adam) => joint::train::<TOGETHER>(problem, first, adam, self.decay),
+            Solver::Newton(newton) => newton::train::<TOGETHER>(problem, first, newton, decays),
+            Solver::Dual(dual) => dual::train::<TOGETHER>(problem, first, dual, decays),
+            Solver::Joint(adam) => joint::train::<TOGETHER>(problem, first, adam, self.decay, self.starts),
         }?;
         match finished.block.weights.iter().chain(&finished.block.bias).all(|weight| weight.is_finite()) {
             true => Ok(finished),
@@ -221,12 +299,14 @@ impl CheckedTraining<'_> {
     }
 
     /// How many blocks fit into the memory at a time.
-    fn at_once(&self, batches: &Batches) -> Result<usize> {
+    fn at_once(&self, batches: &Batches, rows: usize) -> Result<usize> {
         let Some(memory) = self.memory else { return Ok(usize::MAX) };
         // Vectors by feature and by row; four more by feature are the finished block and its parts.
         let (by_feature, by_row, rows) = match self.solver {
             Solver::Adam(_) | Solver::Joint(_) => (7, 1, batches.largest()),
-            Solver::Newton(_) => (9, 5, batches.rows()),
+            // Row-dependent propensities are one more by row.
+            Solver::Newton(_) => (9, if self.pairs.is_some() { 6 } else { 5 }, rows),
+            Solver::Dual(_) => (6, 2, rows),
         };
         let line = (TOGETHER * size_of::<f32>()) as u64;
         let block = line * (by_feature * batches.features() as u64 + by_row * rows as u64);

@@ -68,7 +68,7 @@ impl Grid {
     /// The settings to try, in order.
     pub(super) fn settings(&self, solver: Solver) -> Vec<Setting> {
         match solver {
-            Solver::Newton(_) => {
+            Solver::Newton(_) | Solver::Dual(_) => {
                 let decays = self.decays.iter().filter(|decay| **decay > 0.0);
                 decays.map(|&decay| Setting { learning_rate: None, decay }).collect()
             }

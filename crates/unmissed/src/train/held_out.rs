@@ -5,7 +5,7 @@
 
 use super::batches::Batches;
 use super::lines::{Line, Lines, Weights, add_products};
-use super::problem::Part;
+use super::problem::{Pairs, Part};
 use crate::data::Csr;
 use crate::error::{Error, Result};
 use crate::losses::Loss;
@@ -21,21 +21,39 @@ struct Round {
 }
 
 /// Held-out rows and what was seen on them. See the module's page.
-pub(super) struct HeldOut {
+pub(super) struct HeldOut<'a> {
     batches: Batches,
     loss: &'static dyn Loss,
     depth: usize,
     labels: usize,
     rounds: Vec<Mutex<Round>>,
+    chances: Chances<'a>,
 }
 
-impl HeldOut {
+/// Which propensities the loss of held-out rows takes.
+pub(super) enum Chances<'a> {
+    /// Those of the training.
+    AsTrained,
+    /// One for each label: the rates of a controlled set.
+    PerLabel(Vec<f64>),
+    /// One for each pair.
+    PerPair(Pairs<'a>),
+}
+
+impl<'a> HeldOut<'a> {
     /// Room for so many rounds, with the best `depth` labels of each row.
-    pub(super) fn new(batches: Batches, loss: &'static dyn Loss, labels: usize, depth: usize, rounds: usize) -> HeldOut {
+    pub(super) fn new(
+        batches: Batches,
+        loss: &'static dyn Loss,
+        chances: Chances<'a>,
+        labels: usize,
+        depth: usize,
+        rounds: usize,
+    ) -> HeldOut<'a> {
         let depth = depth.min(labels);
         let round = || Mutex::new(Round { losses: Vec::new(), tops: Vec::new() });
         let rounds = (0..rounds).map(|_| round()).collect();
-        HeldOut { batches, loss, depth, labels, rounds }
+        HeldOut { batches, loss, depth, labels, rounds, chances }
     }
 
     /// Number of rounds.
@@ -57,20 +75,46 @@ impl HeldOut {
     ) -> Result<()> {
         let mut logits = Lines::<W>::zeros(self.batches.rows());
         let mut rest = logits.get_mut();
-        let (mut sums, mut correction) = ([0.0; W], 0.0);
+        let exact = match &self.chances {
+            Chances::AsTrained => part.exact_propensities(),
+            Chances::PerLabel(p) => std::array::from_fn(|column| p.get(part.first as usize + column).copied().unwrap_or(1.0)),
+            Chances::PerPair(_) => [1.0; W],
+        };
+        let by_label = exact.map(|p| p as f32);
+        let by_pair = match &self.chances {
+            Chances::PerPair(pairs) => Some((pairs, pairs.lines(part))),
+            _ => None,
+        };
+        // Weights of labels are for training; on other rows all labels count the same.
+        let factors = if let Chances::AsTrained = self.chances { part.weights } else { [1.0; W] };
+        // Sums as if all pairs were unobserved, and what observed ones add to that.
+        let (mut sums, mut more, mut start) = ([0.0; W], [0.0; W], 0);
         for batch in self.batches.iter() {
             let lines;
             (lines, rest) = rest.split_at_mut(batch.rows());
             lines.fill(*bias);
             add_products(batch, weights, lines);
-            self.loss.values(lines.as_flattened(), &part.propensities, &mut sums);
+            let p =
+                by_pair.as_ref().map_or(&by_label[..], |(_, by_pair)| by_pair.get()[start..start + batch.rows()].as_flattened());
+            self.loss.values(lines.as_flattened(), p, &mut sums);
             for (place, column) in part.positives(batch) {
-                let logit = lines[place][column];
-                let more = part.observed(column, logit).value - part.unobserved(column, logit).value;
-                correction += f64::from(part.weights[column]) * more;
+                let logit = f64::from(lines[place][column]);
+                let [observed, unobserved] = match &by_pair {
+                    Some((pairs, by_pair)) => {
+                        [pairs.observed(start + place, part.first, column), by_pair.get()[start + place][column].into()]
+                    }
+                    None => [exact[column]; 2],
+                };
+                let irrelevant = self.loss.irrelevant(logit, true, observed).map(|part| part.value);
+                let value = self.loss.at(logit, true, observed).value;
+                more[column] += value - irrelevant.unwrap_or(value);
+                sums[column] += irrelevant.unwrap_or(value) - self.loss.at(logit, false, unobserved).value;
             }
+            start += batch.rows();
         }
-        let sum = (0..part.width).map(|column| f64::from(part.weights[column]) * sums[column]).sum::<f64>() + correction;
+        let has_floor = self.loss.irrelevant(0.0, false, 1.0).is_some();
+        let of_column = |column: usize| more[column] + if has_floor { sums[column].max(0.0) } else { sums[column] };
+        let sum = (0..part.width).map(|column| f64::from(factors[column]) * of_column(column)).sum::<f64>();
         if !sum.is_finite() {
             return Err(Error::value("training diverged: the loss is not finite")
                 .hint("use a smaller learning rate, a larger decay, or clip inverse propensities"));

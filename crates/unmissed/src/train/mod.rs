@@ -5,7 +5,7 @@
 //!
 //! A [`TrainRequest`](crate::request::TrainRequest) says what to train and how, a [`Trainer`] adds what lies in memory. A plan checks
 //! the request by itself, [`CheckedTraining`] against the data, with everything decided that follows from them; only that trains, by
-//! Newton's method, Adam, or Adam with the propensities as parameters. [`Trainer::train`] does everything that a request may ask
+//! Newton's method, over the dual of a squared hinge, by Adam, or by Adam with the propensities as parameters. [`Trainer::train`] does everything that a request may ask
 //! for: it learns propensities in turns with the classifier, searches settings on held-out rows, and trains.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the labels of a block index several lines at once")]
@@ -13,8 +13,14 @@
 mod adam;
 mod alternating;
 mod batches;
+mod calibrate;
 mod checked;
+mod choose;
+mod choose_corrected;
+mod dual;
+mod evidence;
 mod fit;
+mod floor;
 mod grid;
 mod held_out;
 mod joint;
@@ -22,17 +28,24 @@ mod judge;
 mod lines;
 mod moments;
 mod newton;
+mod noisy;
+mod objective;
 mod plan;
 mod problem;
+mod rows;
 mod run;
+mod stack;
+mod sure_rows;
 mod trainer;
 mod tune;
 mod vectors;
 
-pub use crate::predict::file::{Setting, Trial, Tuning};
-pub use crate::request::{Adam, Newton, Solver};
+pub use crate::predict::file::{Calibration, Candidate, Choice, LaterOutcome, Setting, StackLine, StackTable, Trial, Tuning};
+pub use crate::request::{Adam, Dual, Newton, Solver};
 pub use checked::CheckedTraining;
 pub use fit::{Checkpoint, Finished, Fitted, WIDTH, blocks};
 pub use grid::{GRIDS, NamedGrid};
 pub use run::{Destination, Trained};
+pub use stack::{Stack, Stacked};
+pub use sure_rows::sure_rows;
 pub use trainer::Trainer;

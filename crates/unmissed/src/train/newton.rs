@@ -1,13 +1,16 @@
-//! Newton's method with conjugate gradients, for a block of labels and a convex loss: to the optimum.
+//! Newton's method with conjugate gradients, for a block of labels: to the optimum.
 //!
-//! Minimises `1/n sum_i loss(z_i) + decay/2 |w|^2` for each label; the bias has no penalty. Each step solves `H s = -g` by
+//! Minimises `1/n sum_i loss(z_i) + decay/2 |w|^2` for each label; the bias has no penalty. The decay of a label is that of the
+//! training times [`Loss::weight`](crate::losses::Loss::weight). Losses that are not convex are taken with curvatures that are
+//! never negative, so that every step goes downhill; what is found is then a local optimum. Each step solves `H s = -g` by
 //! conjugate gradients until the residual is a tenth of the gradient, then halves the step until the objective falls by
 //! enough. All labels of a block go through the same passes over the data, each with step lengths of its own; a label whose
 //! gradient has shrunk to `tolerance` times the gradient of the start waits for the others.
 
 use super::fit::Finished;
 use super::lines::{Line, Lines, add_gradients, add_products};
-use super::problem::{Part, Problem};
+use super::objective::{Objective, Terms};
+use super::problem::Problem;
 use super::vectors::{dot, scaled_sum};
 use crate::error::Result;
 use crate::predict::Block;
@@ -48,54 +51,13 @@ impl<const W: usize> Vector<W> {
     }
 }
 
-/// The loss of all rows at some logits.
-struct Terms<const W: usize> {
-    logits: Lines<W>,
-    gradients: Lines<W>,
-    curvatures: Lines<W>,
-    /// The mean loss of each label.
-    values: [f64; W],
-}
-
-struct Objective<'a, const W: usize> {
+struct Descent<'a, const W: usize> {
     problem: &'a Problem<'a>,
-    part: Part<'a, W>,
-    decay: f64,
+    objective: Objective<'a, W>,
+    decay: Line<W>,
 }
 
-impl<const W: usize> Objective<'_, W> {
-    /// What a row counts for, by column.
-    fn shares(&self) -> Line<W> {
-        self.part.weights.map(|weight| weight / self.problem.batches.rows().max(1) as f32)
-    }
-
-    /// Gradients, curvatures and values at the logits.
-    fn refresh(&self, terms: &mut Terms<W>) {
-        let Terms { logits, gradients, curvatures, values } = terms;
-        let shares = self.shares();
-        let (logits, gradients, curvatures) = (logits.get(), gradients.get_mut(), curvatures.get_mut());
-        *values = [0.0; W];
-        let p = &self.part.propensities;
-        self.problem.loss.terms(logits.as_flattened(), p, gradients.as_flattened_mut(), curvatures.as_flattened_mut(), values);
-        let mut start = 0;
-        for batch in self.problem.batches.iter() {
-            for (place, column) in self.part.positives(batch) {
-                let logit = logits[start + place][column];
-                let point = self.part.observed(column, logit);
-                values[column] += point.value - self.part.unobserved(column, logit).value;
-                gradients[start + place][column] = point.gradient as f32;
-                curvatures[start + place][column] = point.curvature as f32;
-            }
-            start += batch.rows();
-        }
-        for lines in [gradients, curvatures] {
-            for line in lines {
-                (0..W).for_each(|column| line[column] *= shares[column]);
-            }
-        }
-        (0..W).for_each(|column| values[column] *= f64::from(shares[column]));
-    }
-
+impl<const W: usize> Descent<'_, W> {
     /// The products of all rows with the vector.
     fn products(&self, vector: &Vector<W>, logits: &mut Lines<W>) {
         let mut rest = logits.get_mut();
@@ -108,9 +70,11 @@ impl<const W: usize> Objective<'_, W> {
     }
 
     /// The sum of rows times their factors, plus decay times the weights.
-    fn gather(&self, factors: &Lines<W>, weights: &Vector<W>, out: &mut Vector<W>) {
-        let decay = [self.decay as f32; W];
-        scaled_sum(out.lines.get_mut(), &[0.0; W], &decay, weights.lines.get());
+    fn gather(&self, factors: &Lines<W>, weights: Option<&Vector<W>>, out: &mut Vector<W>) {
+        match weights {
+            Some(weights) => scaled_sum(out.lines.get_mut(), &[0.0; W], &self.decay, weights.lines.get()),
+            None => out.lines.get_mut().fill([0.0; W]),
+        }
         let mut start = 0;
         let mut bias = [0.0f64; W];
         for batch in self.problem.batches.iter() {
@@ -131,6 +95,12 @@ impl<const W: usize> Objective<'_, W> {
         search.combine([0.0; W], [1.0; W], residual);
         let start = residual.dot(residual);
         let mut norm = start;
+        let floor = terms.floor.as_ref().map(|floor| {
+            self.objective.irrelevant_gradients(terms, floor, logits);
+            let mut slope = Vector::zeros(features);
+            self.gather(logits, None, &mut slope);
+            (slope, floor.bend())
+        });
         for _ in 0..INNER_STEPS {
             let running: [bool; W] = std::array::from_fn(|column| norm[column] > FORCING * FORCING * start[column]);
             if !running.contains(&true) {
@@ -140,7 +110,11 @@ impl<const W: usize> Objective<'_, W> {
             for (line, curvatures) in logits.get_mut().iter_mut().zip(terms.curvatures.get()) {
                 (0..W).for_each(|column| line[column] *= curvatures[column]);
             }
-            self.gather(logits, search, curved);
+            self.gather(logits, Some(search), curved);
+            if let Some((slope, bend)) = &floor {
+                let across = slope.dot(search);
+                curved.combine([1.0; W], std::array::from_fn(|column| (bend[column] * across[column]) as f32), slope);
+            }
             let bend = search.dot(curved);
             let length: Line<W> =
                 std::array::from_fn(
@@ -165,15 +139,18 @@ struct Work<const W: usize> {
     logits: Lines<W>,
 }
 
-/// Trains the labels from `first` on.
-pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decay: f64) -> Result<Finished> {
+/// Trains the labels from `first` on with each of the decays in turn, every one but the first from where the one before it ended, and
+/// records each on the held-out rows. The last one's weights come back.
+pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &Newton, decays: &[f64]) -> Result<Finished> {
     let (features, rows) = (problem.batches.features(), problem.batches.rows());
-    let objective = Objective { problem, part: problem.part::<W>(first), decay };
+    let objective = Objective::<W>::new(problem, first);
+    let factors = objective.part.exact_propensities().map(|p| problem.loss.weight(p));
+    let mut descent = Descent { problem, objective, decay: [0.0; W] };
+    let width = descent.objective.part.width;
     let mut weights = Vector::<W>::zeros(features);
-    weights.bias = objective.part.bias;
+    weights.bias = descent.objective.part.bias;
     let mut gradient = Vector::zeros(features);
-    let mut terms =
-        Terms { logits: Lines::zeros(rows), gradients: Lines::zeros(rows), curvatures: Lines::zeros(rows), values: [0.0; W] };
+    let mut terms = Terms::zeros(rows);
     let mut work = Work {
         step: Vector::zeros(features),
         residual: Vector::zeros(features),
@@ -181,34 +158,36 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
         curved: Vector::zeros(features),
         logits: Lines::zeros(rows),
     };
-    objective.products(&weights, &mut terms.logits);
-    objective.refresh(&mut terms);
-    let mut open: [bool; W] = std::array::from_fn(|column| column < objective.part.width);
-    let mut start = [0.0; W];
+    descent.products(&weights, &mut terms.logits);
+    descent.objective.refresh(&mut terms);
+    // Where the gradient is small is decided by the first of all, also for the decays that follow.
+    let mut start = None;
+    let mut open = [false; W];
     let mut iterations = 0;
-    for round in 0..=newton.max_steps {
-        objective.gather(&terms.gradients, &weights, &mut gradient);
-        let norms = gradient.dot(&gradient);
-        if round == 0 {
-            start = norms;
+    for (setting, decay) in decays.iter().enumerate() {
+        descent.decay = factors.map(|factor| (decay * factor) as f32);
+        open = std::array::from_fn(|column| column < width);
+        for round in 0..=newton.max_steps {
+            descent.gather(&terms.gradients, Some(&weights), &mut gradient);
+            let norms = gradient.dot(&gradient);
+            let start = *start.get_or_insert(norms);
+            let small = newton.tolerance * newton.tolerance;
+            (0..W).for_each(|column| open[column] &= norms[column] > small * start[column]);
+            if !open.contains(&true) || round == newton.max_steps {
+                break;
+            }
+            descent.direction(&terms, &gradient, open, &mut work);
+            let lengths = search_line(&descent, &mut terms, &weights, &gradient, &mut work);
+            (0..W).for_each(|column| open[column] &= lengths[column] > 0.0);
+            weights.combine([1.0; W], lengths, &work.step);
+            iterations = iterations.max(round + 1);
+            problem.progress.advance(0)?;
         }
-        let small = newton.tolerance * newton.tolerance;
-        (0..W).for_each(|column| open[column] &= norms[column] > small * start[column]);
-        if !open.contains(&true) || round == newton.max_steps {
-            break;
+        if let Some(held_out) = problem.held_out {
+            held_out.record(setting, &descent.objective.part, weights.lines.get(), &weights.bias)?;
         }
-        objective.direction(&terms, &gradient, open, &mut work);
-        let lengths = search_line(&objective, &mut terms, &weights, &gradient, &mut work);
-        (0..W).for_each(|column| open[column] &= lengths[column] > 0.0);
-        weights.combine([1.0; W], lengths, &work.step);
-        iterations = round + 1;
-        problem.progress.advance(0)?;
+        problem.progress.advance(width as u64)?;
     }
-    if let Some(held_out) = problem.held_out {
-        held_out.record(0, &objective.part, weights.lines.get(), &weights.bias)?;
-    }
-    problem.progress.advance(objective.part.width as u64)?;
-    let width = objective.part.width;
     let lines = weights.lines.get().iter().flat_map(|line| &line[..width]).copied().collect();
     let block = Block { first, bias: weights.bias[..width].to_vec(), weights: lines };
     Ok(Finished { block, propensities: None, unconverged: open.iter().filter(|open| **open).count(), iterations })
@@ -217,7 +196,7 @@ pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, newton: &
 /// How far to go along the step, by column: 1, or a half of it and so on until the objective falls by enough. Leaves `terms` at
 /// the new place. 0 where no length helps, which is where rounding ends the descent.
 fn search_line<const W: usize>(
-    objective: &Objective<'_, W>,
+    descent: &Descent<'_, W>,
     terms: &mut Terms<W>,
     weights: &Vector<W>,
     gradient: &Vector<W>,
@@ -226,7 +205,7 @@ fn search_line<const W: usize>(
     const ENOUGH: f64 = 1e-4;
     const ROUNDING: f64 = 1e-7;
     const HALVINGS: usize = 12;
-    objective.products(&work.step, &mut work.logits);
+    descent.products(&work.step, &mut work.logits);
     let slope = gradient.dot(&work.step);
     let only_lines = |a: &Vector<W>, b: &Vector<W>| dot(a.lines.get(), b.lines.get());
     let (across, squared) = (only_lines(weights, &work.step), only_lines(&work.step, &work.step));
@@ -238,11 +217,11 @@ fn search_line<const W: usize>(
             (0..W).for_each(|column| line[column] += (lengths[column] - taken[column]) * step[column]);
         }
         taken = lengths;
-        objective.refresh(terms);
+        descent.objective.refresh(terms);
         let mut settled = true;
         for column in 0..W {
             let length = f64::from(lengths[column]);
-            let decay = objective.decay * (length * across[column] + 0.5 * length * length * squared[column]);
+            let decay = f64::from(descent.decay[column]) * (length * across[column] + 0.5 * length * length * squared[column]);
             let change = terms.values[column] - before[column] + decay;
             if length > 0.0 && change > ENOUGH * length * slope[column] + ROUNDING * before[column].abs() {
                 lengths[column] = if halving + 1 < HALVINGS { lengths[column] / 2.0 } else { 0.0 };

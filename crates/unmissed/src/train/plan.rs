@@ -2,11 +2,11 @@
 
 use super::grid::Grid;
 use crate::error::{Error, Result, digits};
-use crate::losses::{self, Loss, Nature};
+use crate::losses::{self, Loss};
 use crate::predict::Normalize;
 use crate::predict::file::Setting;
 use crate::request::{
-    Adam, Criterion, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainPropensity, TrainRequest,
+    Adam, Criterion, Dual, JointLearning, LossChoice, Newton, NormalizeChoice, Solver, SolverChoice, TrainRequest,
 };
 
 /// The loss whose likelihood has the propensities in it.
@@ -24,7 +24,23 @@ pub(super) struct Plan {
     /// `None`: follows from the data.
     pub(super) normalize: Option<Normalize>,
     pub(super) joint: Option<JointLearning>,
+    /// From how many starts joint learning begins.
+    pub(super) starts: usize,
     pub(super) search: Option<SearchPlan>,
+    pub(super) scores: ScoresPlan,
+}
+
+/// What becomes of the scores that a loss leaves, and whether it is left open which.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ScoresPlan {
+    /// They are the model's.
+    AsTheyAre,
+    /// They are calibrated on this share of the rows, held out.
+    Calibrated(f64),
+    /// The loss and the decay are chosen by calibrated scores on this share of the rows, held out.
+    Chosen(f64),
+    /// The decay of a correction is chosen in the same way, on this share of the rows, by the likelihood of what is observed.
+    Corrected(f64),
 }
 
 /// Which settings are tried, and what decides.
@@ -33,6 +49,8 @@ pub(super) struct SearchPlan {
     /// The settings; `None`: the one that training has anyway, of which only the number of epochs is searched.
     pub(super) settings: Option<Vec<Setting>>,
     pub(super) criterion: Option<Criterion>,
+    /// Whether the grid goes on where the best is at its end: not where the request names the decays.
+    pub(super) extends: bool,
     /// The share of rows that are held out; `None`: a validation set decides.
     pub(super) holdout: Option<f64>,
 }
@@ -55,7 +73,7 @@ impl TrainRequest {
 impl Plan {
     pub(super) fn new(request: &TrainRequest) -> Result<Plan> {
         let loss = losses::find(&loss_name(request))?;
-        let solver = solver(request, loss.nature())?;
+        let solver = solver(request, loss)?;
         let decay = one("decay", &request.decay, request.tune)?;
         request.decay.iter().try_for_each(|decay| check_decay(*decay))?;
         if let Some(most) = request.clip
@@ -63,21 +81,21 @@ impl Plan {
         {
             return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
         }
-        if let Some(TrainPropensity::Model(spec)) = &request.propensity
-            && spec.is_row_dependent()
-        {
-            return Err(Error::value(format!("'{spec}' depends on the row"))
-                .expected("one propensity per label: a curve or a table")
-                .hint("row-dependent propensities are for evaluation"));
-        }
         check_goes_with(loss, solver, decay, request.joint)?;
-        let search = search(request, solver)?;
+        check_evidence(request, loss)?;
+        let scores = scores(request, loss, solver)?;
+        let search = search(request, solver, scores)?;
         let normalize = match request.normalize {
             NormalizeChoice::Auto => None,
             NormalizeChoice::L2 => Some(Normalize::L2),
             NormalizeChoice::None => Some(Normalize::None),
         };
-        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, search })
+        if request.starts != 1 && (request.joint != Some(JointLearning::Plugin) || request.starts == 0) {
+            return Err(Error::value("several starts are for joint learning by the likelihood")
+                .expected("'plugin', and at least one")
+                .found(request.starts.to_string()));
+        }
+        Ok(Plan { loss, solver, decay, normalize, joint: request.joint, starts: request.starts, search, scores })
     }
 }
 
@@ -87,30 +105,40 @@ fn loss_name(request: &TrainRequest) -> String {
         (LossChoice::Named(name), _) => return name.clone(),
         (LossChoice::Auto, Some(JointLearning::Plugin)) => PLUGIN,
         (LossChoice::Auto, Some(JointLearning::Alternating { .. })) => ALTERNATING,
-        (LossChoice::Auto, None) if request.propensity.is_some() => "unbiased-logistic",
+        (LossChoice::Auto, None) if request.propensity.is_some() => PLUGIN,
         (LossChoice::Auto, None) => "logistic",
     };
     usual.to_owned()
 }
 
-/// The solver that is named, or Newton's method wherever it can train; settings of the other one are rejected.
-fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
+/// The solver that is named, or one that goes to the optimum wherever there is one; settings of another one are rejected.
+fn solver(request: &TrainRequest, loss: &dyn Loss) -> Result<Solver> {
     let for_adam = request.joint == Some(JointLearning::Plugin) || (request.tune && Grid::is_for_adam(&request.grid)?);
     let adam = match request.solver {
         SolverChoice::Adam => true,
-        SolverChoice::Newton => false,
-        SolverChoice::Auto => for_adam || !nature.convex,
+        SolverChoice::Newton | SolverChoice::Dual => false,
+        SolverChoice::Auto => for_adam || !loss.nature().newton,
+    };
+    let dual = match request.solver {
+        SolverChoice::Auto => !adam && loss.squared_hinge(1.0).is_some(),
+        choice => choice == SolverChoice::Dual,
     };
     let unused = [
-        (adam, request.tolerance.is_some(), "the tolerance is for Newton's method"),
-        (adam, request.max_steps.is_some(), "the number of steps is for Newton's method"),
+        (adam, request.tolerance.is_some(), "the tolerance is for solvers that go to the optimum"),
+        (adam, request.max_steps.is_some(), "the number of steps is for solvers that go to the optimum"),
         (!adam, !request.learning_rate.is_empty(), "the learning rate is for Adam"),
         (!adam, request.batch_size.is_some(), "the batch size is for Adam"),
         (!adam, request.epochs.is_some(), "the number of epochs is for Adam"),
     ];
     if let Some((_, _, what)) = unused.iter().find(|(other, given, _)| *other && *given) {
-        let chosen = if adam { "Adam" } else { "Newton's method" };
-        return Err(Error::value(*what).found(format!("training by {chosen}")).hint("name the solver: adam or newton"));
+        let chosen = if adam {
+            "Adam"
+        } else if dual {
+            "the dual solver"
+        } else {
+            "Newton's method"
+        };
+        return Err(Error::value(*what).found(format!("training by {chosen}")).hint("name the solver: adam, newton or dual"));
     }
     let solver = if adam {
         let usual = Adam::default();
@@ -118,6 +146,12 @@ fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
         let batch_size = request.batch_size.unwrap_or(usual.batch_size);
         let adam = Adam { learning_rate, batch_size, epochs: request.epochs.unwrap_or(usual.epochs) };
         if request.joint == Some(JointLearning::Plugin) { Solver::Joint(adam) } else { Solver::Adam(adam) }
+    } else if dual {
+        let usual = Dual::default();
+        Solver::Dual(Dual {
+            tolerance: request.tolerance.unwrap_or(usual.tolerance),
+            max_passes: request.max_steps.unwrap_or(usual.max_passes),
+        })
     } else {
         let usual = Newton::default();
         Solver::Newton(Newton {
@@ -127,7 +161,7 @@ fn solver(request: &TrainRequest, nature: Nature) -> Result<Solver> {
     };
     if request.joint == Some(JointLearning::Plugin) && !adam {
         return Err(Error::value("propensities are learned along by Adam only")
-            .found("Newton's method")
+            .found(format!("'{}'", request.solver))
             .hint("leave the solver open"));
     }
     solver.check()?;
@@ -146,11 +180,32 @@ fn one(what: &str, values: &[f64], tune: bool) -> Result<Option<f64>> {
     }
 }
 
+/// The solver that goes to the optimum of a convex loss, with default settings.
+pub(super) fn to_optimum(loss: &dyn Loss) -> Solver {
+    match loss.squared_hinge(1.0) {
+        Some(_) => Solver::Dual(Dual::default()),
+        None => Solver::Newton(Newton::default()),
+    }
+}
+
 pub(super) fn check_decay(decay: f64) -> Result<()> {
     if decay.is_finite() && decay >= 0.0 {
         return Ok(());
     }
     Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)))
+}
+
+/// Evidence says what is missing: it takes no propensities beside it, and a controlled set a model without a correction.
+fn check_evidence(request: &TrainRequest, loss: &dyn Loss) -> Result<()> {
+    let of = |what: &str| Error::value(format!("{what} and other corrections do not go together"));
+    let corrected = request.propensity.is_some() || request.joint.is_some();
+    match (&request.controlled, &request.later) {
+        (Some(_), Some(_)) => Err(of("a controlled set").found("later labels").hint("take one of them")),
+        (Some(_), None) if corrected => Err(of("a controlled set").found("propensities or joint learning")),
+        (Some(_), None) if loss.nature().corrects => Err(of("a controlled set").found(format!("the loss '{}'", loss.name()))),
+        (None, Some(_)) if corrected => Err(of("later labels").found("propensities or joint learning")),
+        _ => Ok(()),
+    }
 }
 
 fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: Option<JointLearning>) -> Result<()> {
@@ -164,13 +219,19 @@ fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: O
             .expected(format!("'{PLUGIN}'"))
             .found(format!("'{}'", loss.name())));
     }
-    if matches!(solver, Solver::Newton(_)) && !loss.nature().convex {
+    if matches!(solver, Solver::Newton(_)) && !loss.nature().newton {
         return Err(
-            Error::value(format!("Newton's method cannot train by '{}', which is not convex", loss.name())).hint("use Adam")
+            Error::value(format!("Newton's method cannot train by '{}', which has no optimum", loss.name())).hint("use Adam")
         );
     }
-    if matches!(solver, Solver::Newton(_)) && decay == Some(0.0) {
-        return Err(Error::value("Newton's method needs an L2 penalty: without it there may be no optimum")
+    if matches!(solver, Solver::Dual(_)) && loss.squared_hinge(1.0).is_none() {
+        return Err(Error::value(format!("the dual solver cannot train by '{}'", loss.name()))
+            .expected("a squared hinge that is convex")
+            .hint("leave the solver open"));
+    }
+    if matches!(solver, Solver::Newton(_) | Solver::Dual(_)) && decay == Some(0.0) {
+        let solver = if matches!(solver, Solver::Dual(_)) { "the dual solver" } else { "Newton's method" };
+        return Err(Error::value(format!("{solver} needs an L2 penalty: without it there may be no optimum"))
             .expected("a decay above 0")
             .found("0")
             .hint("give a decay above 0, or train with Adam, which stops early instead"));
@@ -178,8 +239,36 @@ fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: O
     Ok(())
 }
 
+/// Whether scores are calibrated, and the loss chosen: unless anything is asked for that makes training another than plain one.
+fn scores(request: &TrainRequest, loss: &dyn Loss, solver: Solver) -> Result<ScoresPlan> {
+    let TrainRequest { calibrate, holdout, normalize, memory, seed, .. } = *request;
+    let open = TrainRequest { calibrate, holdout, normalize, memory, seed, ..TrainRequest::default() };
+    if *request == open && calibrate != Some(false) && holdout > 0.0 {
+        return Ok(ScoresPlan::Chosen(holdout));
+    }
+    if chooses_decay(request, loss, solver) {
+        return Ok(ScoresPlan::Corrected(holdout));
+    }
+    if request.calibrate != Some(true) {
+        return Ok(ScoresPlan::AsTheyAre);
+    }
+    let wrong = [
+        (request.holdout == 0.0, "a holdout of 0"),
+        (request.tune || request.validation.is_some() || request.criterion.is_some(), "a search for settings"),
+        (request.weights.is_some(), "weights of labels, which it would take back"),
+        (loss.nature().corrects || request.joint.is_some(), "a loss that corrects for missing labels"),
+        (solver.adam().is_some(), "Adam"),
+    ];
+    match wrong.iter().find(|(is, _)| *is) {
+        None => Ok(ScoresPlan::Calibrated(request.holdout)),
+        Some((_, what)) => Err(Error::value("scores are calibrated for plain losses, to observed labels of held-out rows")
+            .found(*what)
+            .hint("leave the calibration out")),
+    }
+}
+
 /// What is searched: the settings of a grid, or the best epoch of Adam.
-fn search(request: &TrainRequest, solver: Solver) -> Result<Option<SearchPlan>> {
+fn search(request: &TrainRequest, solver: Solver, scores: ScoresPlan) -> Result<Option<SearchPlan>> {
     let default = TrainRequest::default();
     let asks = request.tune || request.validation.is_some() || request.criterion.is_some();
     if !request.tune && request.grid != default.grid {
@@ -199,19 +288,24 @@ fn search(request: &TrainRequest, solver: Solver) -> Result<Option<SearchPlan>> 
             .found(digits(request.holdout)));
     }
     if !request.tune && solver.adam().is_none() {
-        return match asks || request.holdout != default.holdout {
-            true => Err(Error::value("Newton's method with one setting leaves nothing to decide").hint("tuning tries several")),
+        let held_out = scores == ScoresPlan::AsTheyAre && request.holdout != default.holdout;
+        return match asks || held_out {
+            true => Err(Error::value("a solver that goes to the optimum leaves nothing to decide with one setting")
+                .hint("tuning tries several")),
             false => Ok(None),
         };
     }
-    if request.criterion == Some(Criterion::Loss) && request.validation.is_some() {
-        return Err(Error::value("the loss cannot decide on a set that is not part of the training data")
-            .expected("a metric, as in precision@1")
-            .found("loss"));
-    }
     let settings = request.tune.then(|| settings(request, solver)).transpose()?;
     let holdout = request.validation.is_none().then_some(request.holdout);
-    Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), holdout }))
+    Ok(Some(SearchPlan { settings, criterion: request.criterion.clone(), extends: request.decay.is_empty(), holdout }))
+}
+
+/// Whether the decay of a correction by the likelihood is chosen on held-out rows, as that of plain training is: unless anything is
+/// asked for that decides it, or that the scores would not go with.
+fn chooses_decay(request: &TrainRequest, loss: &dyn Loss, solver: Solver) -> bool {
+    let searches = request.tune || request.validation.is_some() || request.criterion.is_some();
+    let open = request.decay.is_empty() && request.weights.is_none() && request.calibrate.is_none() && request.holdout > 0.0;
+    loss.name() == PLUGIN && request.propensity.is_some() && solver.adam().is_none() && open && !searches
 }
 
 /// The settings of the grid, with the values of the request where it has some.
@@ -237,6 +331,7 @@ fn settings(request: &TrainRequest, solver: Solver) -> Result<Vec<Setting>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::TrainPropensity;
 
     fn plan(change: impl FnOnce(&mut TrainRequest)) -> Result<Plan> {
         let mut request = TrainRequest::default();
@@ -248,7 +343,7 @@ mod tests {
     fn without_propensities_and_evidence_training_is_plain() {
         let loss = |change: fn(&mut TrainRequest)| plan(change).unwrap().loss.name();
         assert_eq!(loss(|_| ()), "logistic");
-        assert_eq!(loss(|request| request.propensity = Some(TrainPropensity::Given)), "unbiased-logistic");
+        assert_eq!(loss(|request| request.propensity = Some(TrainPropensity::Given)), "plugin-logistic");
         assert_eq!(loss(|request| request.joint = "plugin".parse().ok()), "plugin-logistic");
         assert_eq!(loss(|request| request.joint = "alternating".parse().ok()), "unbiased-logistic");
         let named = |request: &mut TrainRequest| {
@@ -261,8 +356,13 @@ mod tests {
     #[test]
     fn the_solver_follows_the_loss_unless_it_is_named() {
         let solver = |change: fn(&mut TrainRequest)| plan(change).unwrap().solver;
+        assert_eq!(solver(|request| request.loss = "squared-hinge".into()), Solver::Dual(Dual::default()));
+        let named = |request: &mut TrainRequest| (request.loss, request.solver) = ("squared-hinge".into(), SolverChoice::Newton);
+        assert_eq!(solver(named), Solver::Newton(Newton::default()));
+        assert!(plan(|request| request.solver = SolverChoice::Dual).is_err());
         assert_eq!(solver(|_| ()), Solver::Newton(Newton::default()));
-        assert_eq!(solver(|request| request.loss = "plugin-logistic".into()), Solver::Adam(Adam::default()));
+        assert_eq!(solver(|request| request.loss = "plugin-logistic".into()), Solver::Newton(Newton::default()));
+        assert_eq!(solver(|request| request.loss = "unbiased-squared-hinge".into()), Solver::Adam(Adam::default()));
         assert_eq!(solver(|request| request.joint = "plugin".parse().ok()), Solver::Joint(Adam::default()));
         let paper = |request: &mut TrainRequest| (request.tune, request.grid) = (true, "paper".into());
         assert_eq!(solver(paper), Solver::Adam(Adam::default()));

@@ -3,12 +3,15 @@
 use super::checked::CheckedTraining;
 use super::fit::{Finished, Fitted, WIDTH, blocks};
 use super::joint;
-use super::plan::Plan;
+use super::plan::{Plan, ScoresPlan};
 use super::trainer::Trainer;
 use super::tune::Search;
 use crate::data::{Dataset, LabelStats, Output};
 use crate::error::{Error, Result};
-use crate::predict::file::{BlockNote, InputDigests, Manifest, TrainOutcome, Trial, Tuning, fingerprint};
+use crate::losses;
+use crate::predict::file::{
+    BlockNote, Calibration, Choice, InputDigests, Manifest, Setting, StackTable, TrainOutcome, Trial, Tuning, fingerprint,
+};
 use crate::predict::{About, BlockStore, Model};
 use crate::propensity::{Learned, Origin, Propensities};
 use crate::request::JointLearning;
@@ -35,8 +38,14 @@ pub struct Trained {
     pub outcome: TrainOutcome,
     /// All settings that were tried, when some were.
     pub tuning: Option<Tuning>,
+    /// Which losses and decays were tried, when the loss was left open.
+    pub choice: Option<Choice>,
     /// Propensities that were learned.
     pub learned: Option<Propensities>,
+    /// Propensities that were given, as they were used: those that were raised are marked.
+    pub used: Option<Propensities>,
+    /// What was compared on a controlled set.
+    pub stack: Option<StackTable>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
     /// The most steps of Newton's method that a label took, or the epochs of Adam.
@@ -54,6 +63,13 @@ pub struct Trained {
 struct Prepared {
     tuning: Option<Tuning>,
     propensities: Option<Vec<f64>>,
+    /// What propensities are at least.
+    #[serde(default)]
+    least: Option<Vec<f64>>,
+    #[serde(default)]
+    choice: Option<Choice>,
+    #[serde(default)]
+    calibration: Option<Calibration>,
 }
 
 const PREPARED: &str = "prepared.json";
@@ -73,12 +89,21 @@ impl Trainer<'_> {
     /// ```
     pub fn train(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
         let plan = Plan::new(&self.request)?;
+        if self.request.later.is_some() {
+            return self.with_later(data, |trainer, data| trainer.train(data));
+        }
+        if self.request.controlled.is_some() {
+            return self.train_stack(data);
+        }
         let training = self.checked(&plan, data)?;
         let prepared = self.prepare(&plan, &training)?;
         let training = prepared.apply(&training)?;
         let Fitted { model, propensities, unconverged, iterations } = training.fit()?;
-        let learned = propensities.map_or_else(|| prepared.alternated(), |learned| Ok(Some(learned)))?;
-        let trained = self.trained(&training, prepared.tuning, learned)?;
+        let learned = match propensities {
+            Some(learned) => Some(training.identified(learned)?),
+            None => prepared.alternated()?,
+        };
+        let trained = self.trained(&training, prepared, learned)?;
         Ok((model, Trained { unconverged, iterations, ..trained }))
     }
 
@@ -86,6 +111,12 @@ impl Trainer<'_> {
     /// whatever way, loses only the blocks in work. Only those are in memory.
     pub fn train_to(&self, data: &Dataset<'_>, to: &Destination) -> Result<Trained> {
         let plan = Plan::new(&self.request)?;
+        if self.request.later.is_some() {
+            return self.with_later(data, |trainer, data| trainer.train_to(data, to));
+        }
+        if self.request.controlled.is_some() {
+            return self.train_stack_to(data, to);
+        }
         let training = self.checked(&plan, data)?;
         let manifest = self.manifest(&training, to)?;
         let store = match to.resume {
@@ -117,11 +148,12 @@ impl Trainer<'_> {
         let iterations = notes.iter().map(|note| note.iterations).max().unwrap_or_default();
         let learned = match plan.joint {
             Some(JointLearning::Plugin) => {
-                Some(joint::learned(notes.into_iter().filter_map(|note| note.propensities).flatten().collect())?)
+                let learned = joint::learned(notes.into_iter().filter_map(|note| note.propensities).flatten().collect())?;
+                Some(training.identified(learned)?)
             }
             _ => prepared.alternated()?,
         };
-        let trained = self.trained(&training, prepared.tuning, learned)?;
+        let trained = self.trained(&training, prepared, learned)?;
         store.finish(&trained.about)?;
         Ok(Trained { unconverged, iterations, resumed, ..trained })
     }
@@ -132,14 +164,25 @@ impl Trainer<'_> {
         Ok(self.prepare(&plan, &self.checked(&plan, data)?)?.tuning)
     }
 
-    /// Alternating learning, and tuning with the propensities that it learned.
+    /// Alternating learning, what propensities are at least, and tuning with them.
     fn prepare(&self, plan: &Plan, training: &CheckedTraining<'_>) -> Result<Prepared> {
         let mut prepared = Prepared::default();
         if let Some(JointLearning::Alternating { rounds }) = plan.joint {
             prepared.propensities = Some(training.alternating(rounds)?.values().to_vec());
         }
+        if self.request.raise && plan.joint.is_none() {
+            prepared.least = training.least_propensities()?;
+        }
         if let Some(search) = &plan.search {
             prepared.tuning = Some(Search::new(search, self)?.run(&prepared.apply(training)?)?);
+        }
+        match plan.scores {
+            ScoresPlan::AsTheyAre => {}
+            ScoresPlan::Calibrated(holdout) => prepared.take(Some(training.calibrate_on(holdout)?)),
+            ScoresPlan::Chosen(holdout) => prepared.take(training.choose(holdout)?),
+            ScoresPlan::Corrected(holdout) => {
+                (prepared.tuning, prepared.calibration) = prepared.apply(training)?.choose_corrected(holdout)?.unzip();
+            }
         }
         Ok(prepared)
     }
@@ -160,14 +203,15 @@ impl Trainer<'_> {
             normalize: training.normalize,
             width: WIDTH,
             prune: to.prune,
-            request: self.request.recorded(),
+            request: self.asked.as_deref().unwrap_or(&self.request).recorded(),
             solver: training.solver,
             decay: training.decay,
             inputs,
         })
     }
 
-    fn trained(&self, training: &CheckedTraining<'_>, tuning: Option<Tuning>, learned: Option<Propensities>) -> Result<Trained> {
+    fn trained(&self, training: &CheckedTraining<'_>, prepared: Prepared, learned: Option<Propensities>) -> Result<Trained> {
+        let Prepared { tuning, choice, calibration, .. } = prepared;
         let given = training.propensities.as_ref().map(|p| p.origin().clone());
         let (used, unused) = if training.loss.nature().corrects { (given, None) } else { (None, given) };
         // How long trials took is no part of the model: the same run makes the same bytes.
@@ -180,21 +224,45 @@ impl Trainer<'_> {
             criterion: tuning.as_ref().map(|tuning| tuning.criterion.clone()),
             decided_on_rows: tuning.as_ref().map(|tuning| tuning.rows),
             tuning: tuning.as_ref().map(untimed),
+            choice: choice.clone().map(untimed_choice),
+            calibration,
             effective_sample_size: training.effective_sample_size()?,
             raised_propensities: training.raised()?,
+            shrunken_propensities: training.shrunken && training.loss.nature().corrects,
+            stack: None,
+            later: self.later_outcome,
         };
         let mut about = About::new(training.loss.name(), training.seed);
         about.propensity = learned.as_ref().map(|p| p.origin().clone()).or(used);
         about.rows = Some(training.data.rows() as u64);
         about.label_counts = Some(LabelStats::of(training.data.labels()).dense_counts()?);
-        about.request = Some(self.request.recorded());
+        about.request = Some(self.asked.as_deref().unwrap_or(&self.request).recorded());
         about.outcome = Some(outcome.clone());
         let uncorrected = training.loss.nature().corrects && about.propensity.is_none();
-        Ok(Trained { about, outcome, tuning, learned, unconverged: 0, iterations: 0, unused, uncorrected, resumed: 0 })
+        let used = training.used()?;
+        Ok(Trained {
+            about,
+            outcome,
+            tuning,
+            choice,
+            learned,
+            used,
+            stack: None,
+            unconverged: 0,
+            iterations: 0,
+            unused,
+            uncorrected,
+            resumed: 0,
+        })
     }
 }
 
 impl Prepared {
+    /// Takes what was chosen, if anything was.
+    fn take(&mut self, chosen: Option<(Choice, Calibration)>) {
+        (self.choice, self.calibration) = chosen.unzip();
+    }
+
     fn read(path: &Path) -> Option<Prepared> {
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     }
@@ -216,11 +284,27 @@ impl Prepared {
             Some(propensities) => training.with_propensities(propensities)?,
             None => training.clone(),
         };
-        match self.tuning.as_ref().and_then(Tuning::best) {
-            Some(best) => training.with_setting(&best.setting, best.epoch),
-            None => Ok(training),
-        }
+        let training = self.least.as_ref().map_or(training.clone(), |least| training.with_least(least));
+        let training = match self.tuning.as_ref().and_then(Tuning::best) {
+            Some(best) => training.with_setting(&best.setting, best.epoch)?,
+            None => training,
+        };
+        let training = match self.choice.as_ref().and_then(Choice::best) {
+            Some(best) if best.loss != training.loss.name() => training.with_loss(losses::find(&best.loss)?, best.decay),
+            Some(best) => training.with_setting(&Setting { learning_rate: None, decay: best.decay }, None)?,
+            None => training,
+        };
+        Ok(match &self.calibration {
+            Some(calibration) => training.with_calibration(calibration),
+            None => training,
+        })
     }
+}
+
+/// How long candidates took is no part of the model: the same run makes the same bytes.
+fn untimed_choice(mut choice: Choice) -> Choice {
+    choice.candidates.iter_mut().for_each(|candidate| candidate.seconds = None);
+    choice
 }
 
 /// What tells one list of numbers from another.

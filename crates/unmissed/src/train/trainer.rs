@@ -1,14 +1,20 @@
 //! [`Trainer`]: a request, and what it needs that lies in memory.
 
 use super::checked::{CheckedTraining, Inputs};
+use super::evidence::{ControlledRows, LaterLabels};
+use super::noisy::without_noise;
 use super::plan::Plan;
-use crate::data::{Dataset, LabelStats, read_full_column};
+use crate::data::{Dataset, LabelStats, Labels, read_full_column};
 use crate::error::{Error, Result};
 use crate::metrics::weights as schemes;
+use crate::predict::file::LaterOutcome;
 use crate::progress::{Progress, Silent};
-use crate::propensity::Propensities;
+use crate::propensity::models::PropensitySpec;
+use crate::propensity::rows::PairPropensities;
+use crate::propensity::{Propensities, Propensity};
 use crate::request::{TrainPropensity, TrainRequest, WeightsSpec};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A builder of trainings: a request, and what it needs that lies in memory. See the folder's page.
 #[derive(Clone)]
@@ -17,13 +23,32 @@ pub struct Trainer<'a> {
     pub(super) propensities: Option<&'a Propensities>,
     pub(super) weights: Option<&'a [f64]>,
     pub(super) validation: Option<&'a Dataset<'a>>,
+    pub(super) validation_shown: Option<&'a Labels<'a>>,
+    pub(super) pairs: Option<Arc<PairPropensities>>,
+    pub(super) controlled: Option<ControlledRows<'a>>,
+    pub(super) later: Option<LaterLabels<'a>>,
+    pub(super) later_outcome: Option<LaterOutcome>,
+    /// What was asked for, where training goes on with another request.
+    pub(super) asked: Option<Box<TrainRequest>>,
     pub(super) progress: &'a dyn Progress,
 }
 
 impl<'a> Trainer<'a> {
     /// Training as the request says.
     pub fn new(request: TrainRequest) -> Trainer<'a> {
-        Trainer { request, propensities: None, weights: None, validation: None, progress: &Silent }
+        Trainer {
+            request,
+            propensities: None,
+            weights: None,
+            validation: None,
+            validation_shown: None,
+            pairs: None,
+            controlled: None,
+            later: None,
+            later_outcome: None,
+            asked: None,
+            progress: &Silent,
+        }
     }
 
     /// Training by the loss of that name, everything else by default.
@@ -52,6 +77,38 @@ impl<'a> Trainer<'a> {
     pub fn validation(mut self, data: &'a Dataset<'a>) -> Self {
         self.validation = Some(data);
         self.request.validation.get_or_insert_default();
+        self
+    }
+
+    /// The pairs of the validation set that were shown, when it is a controlled one and they are known.
+    #[must_use]
+    pub fn validation_shown(mut self, shown: &'a Labels<'a>) -> Self {
+        self.validation_shown = Some(shown);
+        self
+    }
+
+    /// A controlled set, at the rate that the request says, and the pairs that were shown, when they are known: two models are then
+    /// trained, and put together where the controlled rows say that it is an improvement.
+    #[must_use]
+    pub fn controlled(mut self, data: &'a Dataset<'a>, shown: Option<&'a Labels<'a>>) -> Self {
+        self.controlled = Some(ControlledRows { data, shown });
+        self.request.controlled.get_or_insert_default();
+        self
+    }
+
+    /// Later labels of all training rows, in the same order, of which only those of some rows hold when `rows` says which.
+    #[must_use]
+    pub fn later(mut self, labels: &'a Labels<'a>, rows: Option<&'a [bool]>) -> Self {
+        self.later = Some(LaterLabels { labels, rows });
+        self.request.later.get_or_insert_default();
+        self
+    }
+
+    /// Row-dependent propensities of the training rows, in place of those by label.
+    #[must_use]
+    pub fn row_propensities(mut self, propensities: PairPropensities) -> Self {
+        self.pairs = Some(Arc::new(propensities));
+        self.request.propensity.get_or_insert(TrainPropensity::Given);
         self
     }
 
@@ -95,12 +152,26 @@ impl<'a> Trainer<'a> {
     {
         let request = &self.request;
         let missing = |what: &str| Error::value(format!("the request takes {what} that were not passed along"));
+        let pairs = match (&self.pairs, &request.propensity) {
+            (Some(given), _) => Some(given.clone()),
+            (None, Some(TrainPropensity::Model(spec))) if spec.is_row_dependent() => Some(Arc::new(of_rows(spec, data.labels())?)),
+            _ => None,
+        };
         let propensities = match (self.propensities, &request.propensity) {
+            _ if pairs.is_some() => pairs.as_ref().map(|pairs| pairs.means()).transpose()?.map(Cow::Owned),
             (Some(given), _) => Some(Cow::Borrowed(given)),
             (None, None) => None,
             (None, Some(TrainPropensity::Given)) => return Err(missing("propensities")),
             (None, Some(TrainPropensity::Model(spec))) => Some(Cow::Owned(spec.propensities(&LabelStats::of(data.labels()))?)),
         };
+        let counts = || LabelStats::of(data.labels()).dense_counts();
+        let calm = match &propensities {
+            Some(given) if request.raise && pairs.is_none() && given.len() == data.labels().cols() => {
+                without_noise(given, &counts()?)?
+            }
+            _ => None,
+        };
+        let (shrunken, propensities) = (calm.is_some(), calm.map(Cow::Owned).or(propensities));
         let weights = match (self.weights, &request.weights) {
             (Some(given), _) => Some(Cow::Borrowed(given)),
             (None, None) => None,
@@ -116,6 +187,16 @@ impl<'a> Trainer<'a> {
             }
         };
         let (clip, memory, seed, progress) = (request.clip, request.memory, request.seed, self.progress);
-        CheckedTraining::new(plan, Inputs { data, propensities, weights, clip, memory, seed, progress })
+        CheckedTraining::new(plan, Inputs { data, propensities, shrunken, pairs, weights, clip, memory, seed, progress })
+    }
+}
+
+/// The propensities of all pairs that a row-dependent model in a file gives.
+fn of_rows(spec: &PropensitySpec, observed: &Labels<'_>) -> Result<PairPropensities> {
+    match spec.read(None, observed.cols() as u64)? {
+        Propensity::RowDependent(rows) => {
+            Ok(rows.model().pair_propensities(observed, None, &[])?.with_origin(rows.origin().clone()))
+        }
+        Propensity::PerLabel(_) => Err(Error::value(format!("'{spec}' does not depend on the row"))),
     }
 }

@@ -266,7 +266,7 @@ fn rows_serialise_as_documented() {
     assert!(row["propensity"].is_null() && row["group"] == "all" && row["estimator"] == "observed");
 }
 
-/// Computed once with scikit-learn 1.9.1 on the binary matrices of this case (two predictions a row):
+/// Computed once with scikit-learn 1.9.1 on the binary matrices of this case (two predictions per row):
 /// `f1_score(average="macro", zero_division=0)`, `fbeta_score(beta=2, ...)`, `precision_score(average="samples")`.
 #[test]
 fn scikit_learn_agrees_where_the_definitions_do() {
@@ -278,4 +278,30 @@ fn scikit_learn_agrees_where_the_definitions_do() {
         let found = evaluation.bootstrap(0, 0).run().unwrap().rows[0].value.unwrap();
         assert!(close(found, expected), "{metric}: {found}");
     }
+}
+
+/// One of two propensity models makes the estimate meaningless: it is left out for that one, unless the metric is named.
+#[test]
+fn estimates_that_would_be_meaningless_are_left_out_by_default() {
+    let labels: Vec<u32> = (0..40).collect();
+    let truth = Labels::from_ids(40, [labels.clone(), labels]).unwrap();
+    let scores = Csr::from_rows(40, [[(0, 1.0f32)], [(1, 1.0)]]).unwrap();
+    let tiny = Propensities::new("tiny", vec![0.05; 40]).unwrap();
+    let fine = Propensities::new("fine", vec![0.95; 40]).unwrap();
+    let evaluation = Evaluation::new(&truth, &[("a", &scores)]).unwrap().propensity(tiny).propensity(fine);
+    let result = evaluation.run().unwrap();
+    let found = |metric: &str, propensity: &str| {
+        let is_it = |row: &&unmissed::evaluate::Row| row.metric == metric && row.propensity.as_deref() == Some(propensity);
+        result.rows.iter().filter(is_it).filter(|row| row.estimator == Estimator::Unbiased && row.value.is_some()).count()
+    };
+    for metric in ["recall", "ndcg-min"] {
+        assert_eq!(
+            (found(metric, "tiny"), found(metric, "fine")),
+            (0, result.rows.iter().filter(|r| r.metric == "precision" && r.estimator == Estimator::Observed).count())
+        );
+    }
+    assert!(found("precision", "tiny") > 0);
+    let findings: Vec<_> = result.findings.iter().filter(|finding| finding.code == "U009").collect();
+    assert_eq!(findings.len(), 2);
+    assert!(findings.iter().all(|f| f.message.starts_with("with tiny, unbiased ") && f.message.contains("2 of 2 rows looked at")));
 }

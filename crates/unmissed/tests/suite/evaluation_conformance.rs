@@ -124,7 +124,8 @@ fn propensities_of_1_change_nothing() {
         assert!((row.value.unwrap() - observed.value.unwrap()).abs() < 1e-12, "{row:?} {observed:?}");
         checked += 1;
     }
-    assert_eq!(checked, 3 * METRICS.len(), "every metric has an unbiased estimate so far");
+    let unbiased = METRICS.iter().filter(|metric| metric.offer(Estimator::Unbiased).is_some()).count();
+    assert_eq!(checked, 3 * unbiased, "every metric that has an unbiased estimate");
 }
 
 /// A ranking that puts relevant labels first, those that count most before others, is better than the given one, and that is better

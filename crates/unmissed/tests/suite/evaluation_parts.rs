@@ -46,7 +46,7 @@ fn everything<'a>(world: &'a World, fits: &[RowModel], kind: IntervalKind) -> Ev
     let evaluation = Evaluation::new(&world.observed, &models).unwrap().propensity(p).groups(groups()).unwrap();
     let evaluation = evaluation.weights("w", (0..LABELS).map(|j| 0.5 + 0.3 * j as f64).collect()).unwrap();
     let counts = (0..rows).map(|row| world.complete.row_ids(row).len() as u32).collect();
-    let evaluation = evaluation.label_counts(counts).unwrap().clip(1.5).unwrap().interval(kind).bootstrap(5, 3);
+    let evaluation = evaluation.label_counts(counts).unwrap().clip(1.5).unwrap().interval(kind);
     let has_later = (0..rows).map(|row| row % 3 != 0).collect();
     let evaluation = evaluation.later(&world.complete, has_later, vec![2.0 / 3.0; rows]).unwrap().ks(&[1, 3]).unwrap();
     fits.iter().fold(evaluation, |evaluation, fit| evaluation.row_propensity("rows", fit.clone()))
@@ -72,11 +72,11 @@ fn text(result: &EvaluationResult) -> String {
 fn parts_that_are_cut_anywhere_give_the_bytes_of_the_whole() {
     let world = world(257, 1);
     let fits = fits(&world);
-    for kind in [IntervalKind::Population, IntervalKind::Mask] {
-        let evaluation = everything(&world, &fits, kind);
+    for (kind, replicates) in [(IntervalKind::Population, 0), (IntervalKind::Population, 5), (IntervalKind::Mask, 0)] {
+        let evaluation = everything(&world, &fits, kind).bootstrap(replicates, 3);
         let whole = evaluation.tally().unwrap();
         let result = whole.finish().unwrap();
-        for estimator in Estimator::ALL.into_iter().filter(|estimator| *estimator != Estimator::Hajek) {
+        for estimator in Estimator::ALL.into_iter().filter(|of| ![Estimator::Hajek, Estimator::Omega].contains(of)) {
             assert!(result.rows.iter().any(|row| row.estimator == estimator), "{estimator} is not tested");
         }
         for seed in 0..6 {

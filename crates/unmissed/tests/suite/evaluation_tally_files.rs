@@ -41,7 +41,7 @@ fn tallies_of_version_2_are_read() {
             }
         };
         check(&tally.finish().unwrap());
-        // Written again it is version 3.
+        // Written again it is the current version.
         check(&Tally::from_bytes(&tally.to_bytes().unwrap()).unwrap().finish().unwrap());
     }
 }
@@ -67,6 +67,44 @@ fn forged(change: impl FnOnce(&mut Value)) -> Vec<u8> {
 fn signed(mut body: Vec<u8>) -> Vec<u8> {
     body.extend(blake3::hash(&body).as_bytes());
     body
+}
+
+/// Version 3 had no sample of rows, and nothing else was different.
+#[test]
+fn tallies_of_version_3_are_read() {
+    let tally = tally();
+    let mut bytes = tally.to_bytes().unwrap();
+    // Without the checksum, the number of common errors, which is 0, and the length and the byte that say that there is no sample.
+    bytes.truncate(bytes.len() - 32 - 8 - 9);
+    bytes[8] = 3;
+    let read = Tally::from_bytes(&signed(bytes)).unwrap();
+    assert_eq!(read.to_bytes().unwrap(), tally.to_bytes().unwrap());
+    assert!(read.finish().unwrap().rows.iter().any(|row| row.metric == "macro-f" && row.se.is_some()));
+}
+
+/// A tally with a sample of rows.
+#[test]
+fn changed_samples_never_panic() {
+    let rows = Rows::random(40, 5, 0.8, 0.4, 1);
+    let (truth, a, b) = (rows.labels(), rows.scores(), Rows::random(40, 5, 0.8, 0.1, 1).scores());
+    let evaluation = Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().metrics(&["macro-f", "coverage"]).unwrap();
+    let bytes = evaluation.propensity(Propensities::new("p", vec![0.5; 5]).unwrap()).tally().unwrap().to_bytes().unwrap();
+    let body = &bytes[..bytes.len() - 32];
+    let mut rng = stream(4, Purpose::Split, 0);
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..600 {
+        let mut changed = body.to_vec();
+        let at = changed.len() - 1 - below(&mut rng, 2000) as usize;
+        changed[at] = below(&mut rng, 12) as u8;
+        match Tally::from_bytes(&signed(changed)) {
+            Ok(tally) => {
+                read += 1;
+                let _ = tally.finish();
+            }
+            Err(error) => refused += usize::from(error.to_string().contains("sample of rows")),
+        }
+    }
+    assert!(read > 20 && refused > 20, "{read} {refused}");
 }
 
 #[test]
@@ -118,7 +156,7 @@ fn damage_is_found() {
     assert!(Tally::from_bytes(b"something else").unwrap_err().to_string().contains("not a tally"));
     let mut other = bytes;
     other[8] = 9;
-    assert!(Tally::from_bytes(&other).unwrap_err().to_string().contains("version 2 to 3, found 9"));
+    assert!(Tally::from_bytes(&other).unwrap_err().to_string().contains("version 2 to 4, found 9"));
 }
 
 /// Bytes that were changed anywhere, with a checksum that fits: an error or some numbers, never a panic.

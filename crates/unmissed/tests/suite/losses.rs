@@ -40,7 +40,12 @@ proptest! {
                 let near = |got: f32, expected: f64| (f64::from(got) - expected).abs() <= 1e-6 + 1e-5 * expected.abs();
                 prop_assert!(near(in_place[place], point.gradient), "{}: gradient at {z}", loss.name());
                 prop_assert_eq!(in_place[place], gradients[place]);
-                prop_assert!(near(curvatures[place], point.curvature), "{}: curvature at {z}", loss.name());
+                if loss.nature().newton {
+                    prop_assert!(curvatures[place] >= 0.0, "{}: curvature at {z}", loss.name());
+                }
+                // Where a loss is not convex, its steps take a larger curvature.
+                let larger = !loss.nature().convex && f64::from(curvatures[place]) >= point.curvature - 1e-6;
+                prop_assert!(near(curvatures[place], point.curvature) || larger, "{}: curvature at {z}", loss.name());
             }
             for (value, sum) in values.iter().zip(sums) {
                 prop_assert!((value - sum).abs() <= 1e-4 * (1e-2 + sum.abs()), "{}: {value} and {sum}", loss.name());
@@ -48,24 +53,65 @@ proptest! {
         }
     }
 
+    /// Propensities by pair give what each pair's own would.
+    #[test]
+    fn sweeps_take_propensities_by_pair(logits in prop::collection::vec(-30.0..30.0f32, 12), p in prop::collection::vec(0.02..=1.0f32, 12)) {
+        for loss in LOSSES {
+            let (mut in_place, mut gradients, mut curvatures) = (logits.clone(), vec![0.0; 12], vec![0.0; 12]);
+            let mut values = vec![0.0; 4];
+            loss.gradients(&mut in_place, &p);
+            loss.terms(&logits, &p, &mut gradients, &mut curvatures, &mut values);
+            let mut sums = [0.0; 4];
+            for place in 0..12 {
+                let (mut gradient, mut curvature, mut value) = ([0.0], [0.0], [0.0]);
+                loss.terms(&logits[place..=place], &p[place..=place], &mut gradient, &mut curvature, &mut value);
+                prop_assert_eq!((in_place[place], gradients[place], curvatures[place]), (gradient[0], gradient[0], curvature[0]));
+                sums[place % 4] += value[0];
+            }
+            prop_assert_eq!(&values[..], &sums[..]);
+        }
+    }
+
+    /// The Fisher information of an unobserved pair: the variance of the score, shared out over both outcomes as
+    /// `E[curvature] = P(observed) s (1 - s) + P(unobserved) p s (1 - s)^2 / (1 - p s)` at least `(p s (1 - s))^2 / (p s (1 - p s))`.
+    #[test]
+    fn steps_of_the_likelihood_are_never_too_long(z in -8.0..8.0f32, p in 0.02..=1.0f32) {
+        let loss = unmissed::losses::find("plugin-logistic").unwrap();
+        let (mut gradient, mut curvature, mut value) = ([0.0], [0.0], [0.0]);
+        loss.terms(&[z], &[p], &mut gradient, &mut curvature, &mut value);
+        let (z, p) = (f64::from(z), f64::from(p));
+        let s = 1.0 / (1.0 + (-z).exp());
+        let by_hand = p * s * (1.0 - s).powi(2) / (1.0 - p * s);
+        prop_assert!((f64::from(curvature[0]) - by_hand).abs() < 1e-6 + 1e-5 * by_hand);
+        let seen = p * s;
+        let expected = seen * loss.at(z, true, p).curvature + (1.0 - seen) * by_hand;
+        let information = (p * s * (1.0 - s)).powi(2) / (seen * (1.0 - seen));
+        prop_assert!(expected >= information - 1e-12, "{expected} below {information}");
+    }
+
     /// Over what goes missing, the mean of an unbiased loss is the loss on the true label.
     #[test]
     fn unbiased_losses_are_unbiased(z in -8.0..8.0f64, p in 0.02..=1.0f64) {
-        for (unbiased, plain) in [("unbiased-logistic", "logistic"), ("unbiased-squared-hinge", "squared-hinge")] {
-            let [unbiased, plain] = [unbiased, plain].map(|name| unmissed::losses::find(name).unwrap());
+        let plain_name = |loss: &&'static dyn Loss| Some((*loss, loss.name().strip_prefix("unbiased-")?));
+        for (unbiased, plain) in LOSSES.iter().filter_map(plain_name) {
+            let plain = unmissed::losses::find(plain).unwrap();
             let mean = p * unbiased.at(z, true, p).value + (1.0 - p) * unbiased.at(z, false, p).value;
             let clean = plain.at(z, true, 1.0).value;
             prop_assert!((mean - clean).abs() < 1e-9 * (1.0 + clean), "{}: {mean} and {clean}", plain.name());
         }
     }
 
-    #[test]
-    fn without_missing_labels_a_corrected_loss_is_the_plain_one(z in -8.0..8.0f64, observed: bool) {
-        for loss in LOSSES {
-            let plain = if loss.name().contains("hinge") { "squared-hinge" } else { "logistic" };
-            let plain = unmissed::losses::find(plain).unwrap().at(z, observed, 1.0);
-            prop_assert!((loss.at(z, observed, 1.0).value - plain.value).abs() < 1e-12, "{}", loss.name());
-        }
+}
+
+#[test]
+fn without_missing_labels_a_corrected_loss_is_a_plain_one() {
+    let is_same = |loss: &dyn Loss, plain: &dyn Loss| {
+        let mut pairs = (-80..=80).flat_map(|step| [true, false].map(|observed| (f64::from(step) / 10.0, observed)));
+        pairs.all(|(z, observed)| (loss.at(z, observed, 1.0).value - plain.at(z, observed, 1.0).value).abs() < 1e-12)
+    };
+    let (corrected, plain): (Vec<&dyn Loss>, Vec<&dyn Loss>) = LOSSES.iter().copied().partition(|loss| loss.nature().corrects);
+    for loss in corrected {
+        assert_eq!(plain.iter().filter(|plain| is_same(loss, **plain)).count(), 1, "{}", loss.name());
     }
 }
 
@@ -77,8 +123,38 @@ fn losses_are_what_they_say() {
     };
     for loss in LOSSES {
         assert_eq!(loss.nature().convex, everywhere(*loss, &|point| point.curvature >= 0.0), "{}", loss.name());
-        assert_eq!(loss.nature().bounded, everywhere(*loss, &|point| point.value >= 0.0), "{}", loss.name());
+        // A part that training keeps from falling below 0 over rows is not what can be without a bound.
+        let bounded = everywhere(*loss, &|point| point.value >= 0.0);
+        assert_eq!(loss.nature().bounded, bounded || loss.irrelevant(0.0, true, 0.5).is_some(), "{}", loss.name());
+        assert!(loss.nature().newton || !loss.nature().convex, "{}", loss.name());
+        // Where a label seems far from relevant, an observed pair pulls with its whole weight.
+        let pull = loss.at(-20.0, true, 0.25).gradient / loss.at(-20.0, true, 1.0).gradient;
+        assert!(loss.weight(1.0) == 1.0 && (loss.weight(0.25) - pull).abs() < 1e-6, "{}: {pull}", loss.name());
         let moved = loss.at(0.3, true, 0.5) != loss.at(0.3, true, 1.0);
         assert_eq!(loss.nature().corrects, moved, "{}", loss.name());
+    }
+}
+
+/// The part that is kept from falling below 0 has, over what goes missing, the mean of the loss on an irrelevant label where the label
+/// is irrelevant and nothing where it is relevant; what is left is not below 0.
+#[test]
+fn parts_of_irrelevant_pairs_are_unbiased() {
+    for loss in LOSSES.iter().filter(|loss| loss.irrelevant(0.0, false, 1.0).is_some()) {
+        for z in [-6.0, -0.5, 0.0, 2.0, 7.0] {
+            for p in [0.05, 0.5, 1.0] {
+                let part = |observed| loss.irrelevant(z, observed, p).unwrap();
+                let relevant = p * part(true).value + (1.0 - p) * part(false).value;
+                assert!(relevant.abs() < 1e-12 * (1.0 + part(false).value), "{}: {relevant}", loss.name());
+                assert!((part(false).value - loss.at(z, false, p).value).abs() < 1e-12);
+                assert!([true, false].iter().all(|observed| loss.at(z, *observed, p).value - part(*observed).value >= -1e-12));
+                let h = 1e-5;
+                let differences = [true, false].map(|observed| {
+                    let (low, high) = (loss.irrelevant(z - h, observed, p).unwrap(), loss.irrelevant(z + h, observed, p).unwrap());
+                    let slope = (high.value - low.value) / (2.0 * h) - part(observed).gradient;
+                    slope.abs().max(((high.gradient - low.gradient) / (2.0 * h) - part(observed).curvature).abs())
+                });
+                assert!(differences.iter().all(|difference| *difference < 1e-6), "{}: {differences:?}", loss.name());
+            }
+        }
     }
 }

@@ -54,8 +54,13 @@ fn outcome() -> TrainOutcome {
         criterion: Some(Criterion::Loss),
         decided_on_rows: Some(30),
         tuning: Some(vec![trial(0.001, 0.25, true), trial(0.0, 0.5, false)]),
+        choice: None,
+        calibration: None,
         effective_sample_size: Some(EffectiveSampleSize { positives: 11.0, effective: 10.5, largest_weight: 1.5 }),
         raised_propensities: 2,
+        shrunken_propensities: false,
+        stack: None,
+        later: None,
     }
 }
 

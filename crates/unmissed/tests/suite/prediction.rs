@@ -62,19 +62,31 @@ fn logit(model: &Model, row: (&[u32], &[f32]), label: u32) -> f32 {
 fn naive(model: &Model, data: &Csr<'_, f32>, options: &PredictOptions<'_>) -> Vec<Vec<(u32, f32)>> {
     data.iter()
         .map(|row| {
-            let mut ranked: Vec<(f32, u32, f32)> = (0..model.labels() as u32)
+            let mut ranked: Vec<(f64, f32, u32)> = (0..model.labels() as u32)
                 .filter_map(|label| {
                     let z = logit(model, row, label);
                     let probability = sigmoid(f64::from(z)) * options.propensities.map_or(1.0, |p| 1.0 / p.get(label));
-                    let score = (probability * options.weights.map_or(1.0, |w| w[label as usize])) as f32;
+                    let score = probability * options.weights.map_or(1.0, |w| w[label as usize]);
                     let adjusted = options.propensities.is_some() || options.weights.is_some();
                     let kept = options.threshold.is_none_or(|least| probability >= least);
-                    kept.then_some((if adjusted { score } else { z }, label, if options.logits { z } else { score }))
+                    // Adding zero makes -0 and 0 the same value: they tie.
+                    kept.then_some((if adjusted { score } else { f64::from(z) } + 0.0, z + 0.0, label))
                 })
                 .collect();
-            // Adding zero makes -0 and 0 the same value: they tie.
-            ranked.sort_by(|a, b| (b.0 + 0.0).total_cmp(&(a.0 + 0.0)).then(a.1.cmp(&b.1)));
-            ranked.iter().take(options.k).map(|(_, label, score)| (*label, *score)).collect()
+            ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+            let mut scores: Vec<(u32, f32)> = Vec::new();
+            for (place, (value, z, label)) in ranked.iter().take(options.k).enumerate() {
+                let adjusted = options.propensities.is_some() || options.weights.is_some();
+                let mut score = if options.logits || adjusted { *value as f32 } else { sigmoid(f64::from(*z)) as f32 };
+                if let Some((_, before)) = scores.last()
+                    && score >= *before
+                    && (ranked[place - 1].0, ranked[place - 1].1) != (*value, *z)
+                {
+                    score = before.next_down().max(0.0);
+                }
+                scores.push((*label, score));
+            }
+            scores
         })
         .collect()
 }
@@ -253,7 +265,7 @@ fn blocks_that_do_not_fit_are_refused() {
     assert_eq!(empty.predict(&data, &PredictOptions::default()).unwrap().nnz(), 0);
 }
 
-/// Probabilities near 1 are written with the same digits, yet labels rank by what they were.
+/// Probabilities near 1 are the same number in single precision, yet labels rank by what they were, also for whoever ranks by scores.
 #[test]
 fn saturated_probabilities_keep_their_order() {
     let block = Block { first: 0, bias: vec![20.0, 40.0, 30.0], weights: vec![] };
@@ -262,8 +274,19 @@ fn saturated_probabilities_keep_their_order() {
     let options = PredictOptions { k: 2, threshold: Some(1.0), ..Default::default() };
     let top = model.predict(&data, &options).unwrap();
     assert_eq!(top.row(0), (&[1][..], &[1.0][..]), "only sigmoid(40) is 1 in double precision");
-    let top = model.predict(&data, &PredictOptions { k: 2, ..Default::default() }).unwrap();
-    assert_eq!(top.row(0), (&[1, 2][..], &[1.0, 1.0][..]));
+    let top = model.predict(&data, &PredictOptions { k: 3, ..Default::default() }).unwrap();
+    let (first, second) = (1.0f32.next_down(), 1.0f32.next_down().next_down());
+    assert_eq!(top.row(0), (&[1, 2, 0][..], &[1.0, first, second][..]));
+    // Corrected scores saturate as well, at 1/p.
+    let p = Propensities::new("test", vec![0.5; 3]).unwrap();
+    let top = model.predict(&data, &PredictOptions { k: 3, propensities: Some(&p), ..Default::default() }).unwrap();
+    assert_eq!(top.row_ids(0), [1, 2, 0]);
+    assert!(top.row(0).1.is_sorted_by(|a, b| a > b), "{:?}", top.row(0));
+    // The same logit is a tie.
+    let block = Block { first: 0, bias: vec![30.0, 40.0, 40.0, -300.0, -200.0], weights: vec![] };
+    let model = Model::new(0, Normalize::None, vec![block]).unwrap();
+    let top = model.predict(&data, &PredictOptions::default()).unwrap();
+    assert_eq!(top.row(0), (&[1, 2, 0, 4, 3][..], &[1.0, 1.0, first, 0.0, 0.0][..]));
 }
 
 #[test]

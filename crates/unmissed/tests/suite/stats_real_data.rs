@@ -65,12 +65,12 @@ fn check_file(name: &str, path: &Path) {
     let extremes = (stats.rows_per_label_max, stats.rows_per_occurring_label_min);
     assert_eq!(extremes, (Some(largest as u64), Some(smallest as u64)), "{name}");
     for (what, found, expected) in [
-        ("features a row", stats.features_per_row_mean, naive.features as f64 / n),
+        ("features per row", stats.features_per_row_mean, naive.features as f64 / n),
         ("feature density", stats.feature_density, naive.features as f64 / n / d),
-        ("labels a row", stats.labels_per_row_mean, mean(&naive.lengths)),
-        ("median labels a row", stats.labels_per_row_median, median(&naive.lengths)),
-        ("rows a label", stats.rows_per_label_mean, mean(&all_labels)),
-        ("median rows a label", stats.rows_per_label_median, median(&all_labels)),
+        ("labels per row", stats.labels_per_row_mean, mean(&naive.lengths)),
+        ("median labels per row", stats.labels_per_row_median, median(&naive.lengths)),
+        ("rows per label", stats.rows_per_label_mean, mean(&all_labels)),
+        ("median rows per label", stats.rows_per_label_median, median(&all_labels)),
         ("rows an occurring label", stats.rows_per_occurring_label_mean, mean(&counts)),
         ("median rows an occurring label", stats.rows_per_occurring_label_median, median(&counts)),
         ("few", stats.few_positives_share, few(&all_labels)),

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use unmissed::data::{Csr, Dataset, Dense, Features, LabelStats, Labels};
 use unmissed::losses;
 use unmissed::predict::Model;
-use unmissed::propensity::{Propensities, models};
+use unmissed::propensity::rows::PairPropensities;
+use unmissed::propensity::{Propensities, ValueSource, models};
 use unmissed::request::{JointLearning, NormalizeChoice, SolverChoice, TrainRequest};
 use unmissed::train::{Trainer, blocks};
 
@@ -22,17 +23,36 @@ fn small() -> (Vec<[f64; 5]>, Dataset<'static>) {
 
 const P: [f64; 3] = [0.3, 0.6, 1.0];
 
-/// The objective of one label and its gradient (bias first), in double precision.
-fn objective(rows: &[[f64; 5]], labels: &Labels<'_>, label: u32, model: &Model, decay: f64) -> (f64, [f64; 6]) {
-    let loss = losses::find("unbiased-logistic").unwrap();
-    let weights: [f64; 5] = std::array::from_fn(|f| f64::from(model.weight(f, label)));
-    let bias = f64::from(model.bias()[label as usize]);
-    let mut value = decay / 2.0 * weights.iter().map(|w| w * w).sum::<f64>();
+/// The bias and the weights of one label.
+fn parameters(model: &Model, label: u32) -> [f64; 6] {
+    std::array::from_fn(|at| match at {
+        0 => f64::from(model.bias()[label as usize]),
+        _ => f64::from(model.weight(at - 1, label)),
+    })
+}
+
+/// The objective of one label at a bias and weights, and its gradient, in double precision.
+fn objective(loss: &str, rows: &[[f64; 5]], labels: &Labels<'_>, label: u32, at: [f64; 6], decay: f64) -> (f64, [f64; 6]) {
+    objective_at(loss, rows, labels, label, at, decay, |_| P[label as usize])
+}
+
+/// The same with a propensity for each row.
+fn objective_at(
+    loss: &str,
+    rows: &[[f64; 5]],
+    labels: &Labels<'_>,
+    label: u32,
+    at: [f64; 6],
+    decay: f64,
+    p: impl Fn(usize) -> f64,
+) -> (f64, [f64; 6]) {
+    let loss = losses::find(loss).unwrap();
+    let mut value = decay / 2.0 * at[1..].iter().map(|w| w * w).sum::<f64>();
     let mut gradient = [0.0; 6];
-    (0..5).for_each(|f| gradient[f + 1] = decay * weights[f]);
+    (1..6).for_each(|f| gradient[f] = decay * at[f]);
     for (i, row) in rows.iter().enumerate() {
-        let z = bias + (0..5).map(|f| weights[f] * row[f]).sum::<f64>();
-        let point = loss.at(z, labels.row_ids(i).contains(&label), P[label as usize]);
+        let z = at[0] + (0..5).map(|f| at[f + 1] * row[f]).sum::<f64>();
+        let point = loss.at(z, labels.row_ids(i).contains(&label), p(i));
         value += point.value / rows.len() as f64;
         gradient[0] += point.gradient / rows.len() as f64;
         (0..5).for_each(|f| gradient[f + 1] += point.gradient * row[f] / rows.len() as f64);
@@ -51,18 +71,153 @@ fn fitted(trainer: &Trainer<'_>, data: &Dataset<'_>) -> Model {
     trainer.check(data).unwrap().fit().unwrap().model
 }
 
-/// The values are the minima that `python scripts/optimum.py` (scipy 1.17, L-BFGS-B) finds.
+/// The values are the minima that `python scripts/optimum.py` (scipy 1.17, L-BFGS-B) finds, with the same decay for all labels: a
+/// factor of the loss takes back what the decay of a label is multiplied by.
 #[test]
 fn newton_reaches_the_optimum_that_scipy_finds() {
     let (rows, data) = small();
     let p = Propensities::new("given", P.to_vec()).unwrap();
+    let factors = P.map(|p| 1.0 / p);
     let precise = trainer(&p, |request| (request.decay, request.tolerance) = (vec![1e-2], Some(1e-4)));
-    let model = fitted(&precise, &data);
+    let model = fitted(&precise.weights(&factors), &data);
     for (label, optimum) in [-0.6082118574542392, 0.36865220497941076, 0.45060003722508524].into_iter().enumerate() {
-        let (value, gradient) = objective(&rows, data.labels(), label as u32, &model, 1e-2);
+        let found = parameters(&model, label as u32);
+        let (value, gradient) = objective("unbiased-logistic", &rows, data.labels(), label as u32, found, 1e-2);
         assert!((value - optimum).abs() < 1e-4 * optimum.abs(), "label {label}: {value}, not {optimum}");
         assert!(gradient.iter().all(|g| g.abs() < 1e-3), "label {label}: {gradient:?}");
     }
+}
+
+/// Gradient descent in double precision until the gradient vanishes, from a bias and weights of 0; steps that do not descend are
+/// halved.
+fn descend(objective: impl Fn([f64; 6]) -> (f64, [f64; 6])) -> (f64, [f64; 6]) {
+    let (mut at, mut step) = ([0.0; 6], 1.0);
+    let (mut value, mut gradient) = objective(at);
+    for _ in 0..100_000 {
+        let next: [f64; 6] = std::array::from_fn(|i| at[i] - step * gradient[i]);
+        let (found, slope) = objective(next);
+        if found <= value {
+            (at, value, gradient, step) = (next, found, slope, step * 1.2);
+        } else {
+            step /= 2.0;
+        }
+        if gradient.iter().all(|g| g.abs() < 1e-7) {
+            break;
+        }
+    }
+    assert!(gradient.iter().all(|g| g.abs() < 1e-7), "{gradient:?}");
+    (value, at)
+}
+
+/// Losses that Newton's method takes, convex or not: the optimum is that of gradient descent, where the decay of a label is that of
+/// the training times the weight of the loss.
+#[test]
+fn newton_reaches_the_optimum_that_gradient_descent_finds() {
+    let (rows, data) = small();
+    let p = Propensities::new("given", P.to_vec()).unwrap();
+    for loss in losses::LOSSES.iter().filter(|loss| loss.nature().newton && loss.irrelevant(0.0, false, 1.0).is_none()) {
+        let precise = trainer(&p, |request| {
+            (request.loss, request.solver) = (loss.name().into(), SolverChoice::Newton);
+            (request.decay, request.tolerance) = (vec![1e-2], Some(1e-4));
+        });
+        let model = fitted(&precise, &data);
+        for label in 0..3 {
+            let at = |at| objective(loss.name(), &rows, data.labels(), label, at, 1e-2 * loss.weight(P[label as usize]));
+            let (optimum, best) = descend(at);
+            let found = parameters(&model, label);
+            let value = at(found).0;
+            let place = format!("{}, label {label}: {value} at {found:?}, not {optimum} at {best:?}", loss.name());
+            assert!((value - optimum).abs() < 1e-5 * (1.0 + optimum.abs()), "{place}");
+            assert!(found.iter().zip(best).all(|(found, best)| (found - best).abs() < 1e-2), "{place}");
+        }
+    }
+}
+
+/// The likelihood with a propensity for each pair: the optimum is that of gradient descent.
+#[test]
+fn row_dependent_propensities_are_those_of_each_pair() {
+    let (rows, data) = small();
+    let by_row: Vec<f64> = (0..60).map(|i| (1.7 * f64::from(i)).sin()).collect();
+    let pairs = PairPropensities::additive("given", vec![-0.5, 0.4, 2.0], by_row);
+    for loss in ["plugin-logistic", "unbiased-logistic"] {
+        let request = TrainRequest {
+            normalize: NormalizeChoice::None,
+            decay: vec![1e-2],
+            tolerance: Some(1e-4),
+            ..TrainRequest::by_loss(loss)
+        };
+        let model = fitted(&Trainer::new(request.clone()).row_propensities(pairs.clone()), &data);
+        for label in 0..3 {
+            // The decay follows the mean propensity of the label.
+            let mean = (0..60).map(|i| pairs.get(i, label, false)).sum::<f64>() / 60.0;
+            let decay = 1e-2 * losses::find(loss).unwrap().weight(mean);
+            let at = |at| objective_at(loss, &rows, data.labels(), label, at, decay, |i| pairs.get(i, label, false));
+            let ((optimum, best), found) = (descend(at), parameters(&model, label));
+            let place = format!("{loss}, label {label}: {found:?}, not {best:?}");
+            assert!((at(found).0 - optimum).abs() < 1e-5 * (1.0 + optimum.abs()), "{place}");
+            assert!(found.iter().zip(best).all(|(found, best)| (found - best).abs() < 1e-2), "{place}");
+        }
+        let adam = TrainRequest { solver: SolverChoice::Adam, tolerance: None, ..request };
+        let refused = Trainer::new(adam).row_propensities(pairs.clone()).check(&data).err().unwrap().to_string();
+        assert!(refused.contains("row-dependent propensities are for Newton's method"), "{refused}");
+    }
+    let others = PairPropensities::additive("given", vec![0.0; 3], vec![0.0; 59]);
+    assert!(
+        Trainer::by_loss("plugin-logistic").row_propensities(others).check(&data).err().unwrap().to_string().contains("60 rows")
+    );
+}
+
+/// Where p is far too small, the part of irrelevant pairs would fall below 0: the optimum lies on the floor, and it is the one that
+/// gradient descent finds for `A + tau ln(1 + e^(B / tau))`. On a floor the slopes jump, so descent is slow: it is asked for less.
+#[test]
+fn newton_reaches_the_optimum_above_the_floor() {
+    let (rows, data) = small();
+    let loss = losses::find("nonnegative-logistic").unwrap();
+    let small_p = [0.1, 0.15, 1.0];
+    let p = Propensities::new("too small", small_p.to_vec()).unwrap();
+    let precise = trainer(&p, |request| {
+        request.loss = "nonnegative-logistic".into();
+        (request.decay, request.tolerance) = (vec![1e-2], Some(1e-4));
+    });
+    let model = fitted(&precise, &data);
+    let mut on_floor = 0;
+    for label in 0..3u32 {
+        let p = small_p[label as usize];
+        let has = |i: usize| data.labels().row_ids(i).contains(&label);
+        let count = (0..60).filter(|i| has(*i)).count() as f64;
+        let prior = ((count / p + 0.5) / 61.0).clamp(1e-7, 0.5);
+        let tau = 0.05 * prior;
+        let decay = 1e-2 / p;
+        let parts = |at: [f64; 6]| {
+            let (mut whole, mut irrelevant) = ((0.0, [0.0; 6]), (0.0, [0.0; 6]));
+            for (i, row) in rows.iter().enumerate() {
+                let z = at[0] + (0..5).map(|f| at[f + 1] * row[f]).sum::<f64>();
+                for (part, point) in
+                    [(&mut whole, loss.at(z, has(i), p)), (&mut irrelevant, loss.irrelevant(z, has(i), p).unwrap())]
+                {
+                    part.0 += point.value / 60.0;
+                    part.1[0] += point.gradient / 60.0;
+                    (0..5).for_each(|f| part.1[f + 1] += point.gradient * row[f] / 60.0);
+                }
+            }
+            (whole, irrelevant)
+        };
+        let at = |at: [f64; 6]| {
+            let (whole, b) = parts(at);
+            let (scaled, kept) = (b.0 / tau, 1.0 / (1.0 + (-b.0 / tau).exp()));
+            let floor = tau * (scaled.max(0.0) + (-scaled.abs()).exp().ln_1p());
+            let penalty = decay / 2.0 * at[1..].iter().map(|w| w * w).sum::<f64>();
+            let slope = |i: usize| whole.1[i] + (kept - 1.0) * b.1[i] + if i > 0 { decay * at[i] } else { 0.0 };
+            (whole.0 - b.0 + floor + penalty, std::array::from_fn(slope))
+        };
+        let found = parameters(&model, label);
+        let (optimum, best) = descend(at);
+        let value = at(found).0;
+        assert!(value <= optimum + 1e-4 * (1.0 + optimum.abs()), "label {label}: {value} at {found:?}, not {optimum} at {best:?}");
+        assert!(value >= 0.0);
+        on_floor += usize::from(parts(found).1.0 < 3.0 * tau);
+    }
+    assert!(on_floor >= 2, "the floor was not reached on {on_floor} labels");
 }
 
 /// Adam in double precision, one label and one weight at a time, with the library's random numbers.
@@ -138,11 +293,12 @@ fn sparse() -> Dataset<'static> {
 }
 
 /// Every solver, each with a loss that it trains.
-fn requests() -> [TrainRequest; 3] {
+fn requests() -> [TrainRequest; 4] {
     let newton = TrainRequest { decay: vec![1e-3], ..TrainRequest::by_loss("unbiased-logistic") };
     let adam = TrainRequest { solver: SolverChoice::Adam, epochs: Some(3), batch_size: Some(64), ..newton.clone() };
     let joint = TrainRequest { joint: Some(JointLearning::Plugin), loss: "plugin-logistic".into(), ..adam.clone() };
-    [adam, newton, joint]
+    let dual = TrainRequest { decay: vec![1e-3], ..TrainRequest::by_loss("bounded-squared-hinge") };
+    [adam, newton, dual, joint]
 }
 
 #[test]
@@ -203,8 +359,8 @@ fn what_cannot_be_trained_says_why() {
         Trainer::new(request).check(&data).err().unwrap().to_string()
     };
     assert_eq!(
-        message(|request| (request.loss, request.solver) = ("plugin-logistic".into(), SolverChoice::Newton)),
-        "Newton's method cannot train by 'plugin-logistic', which is not convex; use Adam"
+        message(|request| (request.loss, request.solver) = ("unbiased-squared-hinge".into(), SolverChoice::Newton)),
+        "Newton's method cannot train by 'unbiased-squared-hinge', which has no optimum; use Adam"
     );
     assert!(message(|request| request.decay = vec![0.0]).starts_with("Newton's method needs an L2 penalty"));
     assert!(message(|request| request.decay = vec![f64::NAN]).contains("the decay is out of range"));
@@ -238,7 +394,7 @@ fn propensities_and_weights_are_found_by_their_names() {
     let weights = unmissed::metrics::weights::from_spec("inverse", &stats, None).unwrap();
     let named = TrainRequest { propensity: "power".parse().ok(), weights: "inverse".parse().ok(), ..TrainRequest::default() };
     let (named, given) = (Trainer::new(named), Trainer::new(TrainRequest::default()).propensities(&p).weights(&weights));
-    assert_eq!(named.check(&data).unwrap().loss().name(), "unbiased-logistic");
+    assert_eq!(named.check(&data).unwrap().loss().name(), "plugin-logistic");
     assert!(fitted(&named, &data) == fitted(&given, &data));
     assert!(fitted(&named, &data) != fitted(&Trainer::new(TrainRequest::default()), &data));
 }
@@ -275,4 +431,31 @@ fn impossible_propensities_are_raised_to_the_frequency() {
     let fit = |p: &Propensities| fitted(&trainer(p, |request| request.decay = vec![1e-2]), &data);
     assert!(fit(&p) == fit(&raised));
     assert_eq!(many(trainer(&p, |request| request.loss = "bounded-logistic".into())), 0);
+}
+
+/// A label that is sure on some rows, and observed on half of those, cannot have a propensity of 0.05: training raises it to what is
+/// observed there and says so; propensities that the data do not contradict stay as they are.
+#[test]
+fn propensities_are_raised_to_what_the_data_allow() {
+    let keys: Vec<u64> = (0..6000).map(|row| row_key(8, Purpose::GenerateRows, row)).collect();
+    let x = |row: usize| 6.0 * uniform_at(keys[row], 0) - 3.0;
+    let ids = (0..6000).map(|row| {
+        let eta = |side: f64| 1.0 / (1.0 + (-5.0 * (side * x(row) - 2.0)).exp());
+        let is = [uniform_at(keys[row], 1) < 0.5 * eta(1.0), uniform_at(keys[row], 2) < 0.5 * eta(-1.0)];
+        (0..2u32).filter(|label| is[*label as usize]).collect::<Vec<_>>()
+    });
+    let labels = Labels::from_ids(2, ids.collect::<Vec<_>>()).unwrap();
+    let features = Features::Dense(Dense::new(6000, 1, (0..6000).map(|row| x(row) as f32).collect::<Vec<_>>()).unwrap());
+    let data = Dataset::new(Some(features), labels).unwrap();
+    let p = Propensities::new("one too small", vec![0.05, 0.5]).unwrap();
+    // A decay of its own: no calibration that the labels would have in common.
+    let request = TrainRequest { decay: vec![1e-3], ..TrainRequest::default() };
+    let (raised, trained) = Trainer::new(request.clone()).propensities(&p).train(&data).unwrap();
+    let used = trained.used.unwrap();
+    assert_eq!((trained.outcome.raised_propensities, used.source(0)), (1, ValueSource::Raised));
+    assert!(used.get(0) > 0.3 && used.get(0) < 0.5 && used.get(1) == 0.5, "{:?}", used.values());
+    let as_given = TrainRequest { raise: false, ..request };
+    let (kept, trained) = Trainer::new(as_given).propensities(&p).train(&data).unwrap();
+    assert_eq!((trained.outcome.raised_propensities, trained.used.unwrap().get(0)), (0, 0.05));
+    assert!(raised.bias()[0] != kept.bias()[0] && raised.bias()[1] == kept.bias()[1]);
 }

@@ -72,14 +72,15 @@ fn grids_are_tried_whole_and_metrics_decide_when_asked() {
 
     let controlled = data.part("controlled").unwrap();
     let on = |rate: &str, criterion: Option<Criterion>| {
-        let validation = Some(Validation { file: None, rate: Some(rate.parse().unwrap()) });
+        let validation = Some(Validation { rate: Some(rate.parse().unwrap()), ..Validation::default() });
         let request = TrainRequest { validation, criterion, ..request.clone() };
         Trainer::new(request).propensities(&p).validation(controlled).tune(train)
     };
     let on_controlled = on("10/40", None).unwrap().unwrap();
-    assert_eq!((on_controlled.rows, on_controlled.criterion.to_string().as_str()), (600, "precision@1"));
-    assert!(on_controlled.trials.iter().all(|trial| trial.loss.is_none() && trial.metric.is_some()));
-    assert!(on("10/40", Some(Criterion::Loss)).unwrap_err().to_string().starts_with("the loss cannot decide"));
+    assert_eq!((on_controlled.rows, on_controlled.criterion.clone()), (600, Criterion::Loss));
+    assert!(on_controlled.trials.iter().all(|trial| trial.loss.is_some() && trial.metric.is_none()));
+    let by_metric = on("10/40", "precision@1".parse().ok()).unwrap().unwrap();
+    assert!(by_metric.trials.iter().all(|trial| trial.metric.is_some()));
     assert!(on("10/39", None).unwrap_err().to_string().contains("the rate does not match the labels"));
     let nothing = TrainRequest { validation: Some(Validation::default()), ..request.clone() };
     assert!(Trainer::new(nothing).propensities(&p).tune(train).unwrap_err().to_string().contains("not passed along"));
@@ -214,4 +215,71 @@ fn alternating_learning_gives_the_same_model_in_memory_and_in_a_file() {
     let filed = Trainer::new(request).train_to(&data, &to).unwrap();
     assert_eq!(filed.outcome, trained.outcome);
     assert!(file::read(&to.path, true).unwrap() == (model, trained.about));
+}
+
+/// The log loss on a controlled set is that of the pairs that were shown, or of `c s` over all pairs when only positives are known.
+#[test]
+fn controlled_log_losses_are_those_by_hand() {
+    let data = survey("500", "20", 6);
+    let (train, controlled) = (data.part("train").unwrap(), data.part("controlled").unwrap());
+    let (shown, p) = (data.part("controlled_shown").unwrap().labels(), truth(&data));
+    let request = TrainRequest {
+        tune: true,
+        decay: vec![1e-2],
+        tolerance: Some(1e-3),
+        normalize: NormalizeChoice::None,
+        validation: Some(Validation { rate: "10/20".parse().ok(), ..Validation::default() }),
+        ..TrainRequest::by_loss("plugin-logistic")
+    };
+    let trainer = Trainer::new(request.clone()).propensities(&p).validation(controlled);
+    let loss = |trainer: &Trainer<'_>| trainer.tune(train).unwrap().unwrap().trials[0].loss.unwrap();
+    let (positives, pairs) = (loss(&trainer), loss(&trainer.clone().validation_shown(shown)));
+    let same = TrainRequest { tune: false, validation: None, ..request };
+    let model = Trainer::new(same).propensities(&p).check(train).unwrap().fit().unwrap().model;
+    let logits = model.logits(controlled.features().unwrap(), 0..600).unwrap();
+    let (mut by_hand, mut of_shown) = (0.0, 0.0);
+    for row in 0..600 {
+        for label in 0..20u32 {
+            let s = 1.0 / (1.0 + (-f64::from(logits[row * 20 + label as usize])).exp());
+            let positive = controlled.labels().row_ids(row).contains(&label);
+            by_hand -= if positive { (0.5 * s).ln() } else { (1.0 - 0.5 * s).ln() } / 600.0;
+            if shown.row_ids(row).contains(&label) {
+                of_shown -= if positive { s.ln() } else { (1.0 - s).ln() } / 600.0;
+            }
+        }
+    }
+    assert!((positives - by_hand).abs() < 1e-4 * by_hand && (pairs - of_shown).abs() < 1e-4 * of_shown, "{positives} {pairs}");
+    let others = shown.select_rows(&(1..600).chain([0]).collect::<Vec<_>>());
+    let refused = trainer.validation_shown(&others).tune(train).unwrap_err().to_string();
+    assert!(refused.contains("is positive, but was not shown"), "{refused}");
+}
+
+/// Where the best decay is the last of the grid, the grid goes on; and what is found along a path is what training from scratch finds.
+#[test]
+fn grids_go_on_at_their_ends() {
+    let data = survey("400", "10", 7);
+    let train = data.part("train").unwrap();
+    let request = TrainRequest { tune: true, normalize: NormalizeChoice::None, ..TrainRequest::by_loss("logistic") };
+    let tuning = Trainer::new(request.clone()).tune(train).unwrap().unwrap();
+    let decays: Vec<f64> = tuning.trials.iter().map(|trial| trial.setting.decay).collect();
+    assert!(decays.windows(2).all(|pair| pair[0] < pair[1]), "{decays:?}");
+    let best = tuning.best().unwrap();
+    assert!(best.setting.decay > decays[0] && best.setting.decay < decays[decays.len() - 1], "{decays:?}");
+    // Noise in place of features asks for a larger decay than any of the grid.
+    let noise: Vec<f32> = (0..4000).map(|i| ((i * i * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
+    let features = unmissed::data::Features::Dense(unmissed::data::Dense::new(400, 10, noise).unwrap());
+    let noisy = Dataset::new(Some(features), train.labels().clone()).unwrap();
+    let tuning = Trainer::new(request.clone()).tune(&noisy).unwrap().unwrap();
+    assert!(tuning.best().unwrap().setting.decay > 3e-3 && tuning.trials.len() > 7, "{:?}", tuning.trials);
+    // Decays that are asked for are not exceeded.
+    let named = TrainRequest { decay: vec![1e-6, 1e-5], ..request.clone() };
+    assert_eq!(Trainer::new(named).tune(&noisy).unwrap().unwrap().trials.len(), 2);
+
+    let precise = TrainRequest { decay: vec![1e-3, 1e-2, 1e-1], tolerance: Some(1e-3), ..request };
+    let path = Trainer::new(precise.clone()).tune(train).unwrap().unwrap();
+    for trial in &path.trials {
+        let alone = TrainRequest { decay: vec![trial.setting.decay], ..precise.clone() };
+        let alone = Trainer::new(alone).tune(train).unwrap().unwrap().trials[0].loss.unwrap();
+        assert!((alone - trial.loss.unwrap()).abs() < 1e-3 * alone, "{alone} and {:?}", trial.loss);
+    }
 }

@@ -11,7 +11,6 @@ use std::str::FromStr;
 use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Tally};
-use unmissed::propensity::Propensities;
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, read_columns};
 use unmissed::report::Document;
 use unmissed::request::{EvaluateRequest, KList, Level, Sensitivity};
@@ -105,7 +104,7 @@ pub(crate) struct Args {
     /// What intervals answer: population (rows are a sample) or mask (these rows, only missing labels are random)
     #[arg(long, default_value_t = EvaluateRequest::default().interval.to_string(), value_name = "KIND")]
     interval: String,
-    /// Bootstrap replicates for macro-f and coverage; 0 leaves their intervals out
+    /// Bootstrap replicates for macro-f and coverage; 0 takes the jackknife, which is faster and covers better
     #[arg(long, default_value_t = EvaluateRequest::default().bootstrap, value_name = "B")]
     bootstrap: usize,
     /// Only part I of N of the rows; needs --tally
@@ -115,7 +114,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     tally: Option<PathBuf>,
     /// The numbers of another library, under its names: pyxclib or napkinxc
-    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["tally", "groups", "rate", "clip", "convention", "label_counts"])]
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = [
+        "tally", "groups", "rate", "clip", "convention", "label_counts", "metrics", "estimators", "weights",
+    ])]
     compat: Option<String>,
     #[command(flatten)]
     reading: Reading,
@@ -225,8 +226,7 @@ fn compat_values(
     request: &EvaluateRequest,
     stats: Option<&LabelStats>,
 ) -> Outcome<Document> {
-    let propensities = request.propensities.first().map(|spec| spec.per_label(stats, truth.cols() as u64)).transpose()?;
-    let inverse = propensities.as_ref().map(Propensities::inverse);
+    let inverse = request.propensities.first().map(|spec| compat::inverse(spec, stats, truth.cols() as u64)).transpose()?;
     let mut all = Vec::new();
     for (name, scores) in scores {
         all.push((*name, compat::evaluate(library, truth, scores, inverse.as_deref(), request.k.largest())?));

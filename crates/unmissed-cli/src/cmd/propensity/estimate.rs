@@ -14,12 +14,14 @@ use unmissed::data::{Dataset, Rate};
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::{
     ControlledSet, Direct, Estimate, EstimatedValues, EstimatorInput, EstimatorOption, OptionKind, PROPENSITY_ESTIMATORS,
-    PropensityEstimator, PropensityEstimatorSpec, PropensityEvidence, RelationPairs,
+    PropensityEstimator, PropensityEstimatorSpec, PropensityEvidence, RelationPairs, SureRows,
 };
 use unmissed::propensity::pairs::{Columns, read_pairs};
 use unmissed::propensity::{Propensities, ValueSource, checks};
 use unmissed::report::plot::Chart;
 use unmissed::report::{Document, Table, charts};
+use unmissed::request::TrainRequest;
+use unmissed::train::sure_rows;
 
 /// Which estimator, from which files.
 pub(super) struct Args {
@@ -36,12 +38,13 @@ const EXAMPLES: &str = "Examples:
   unmissed propensity estimate shrunken --train train.txt --controlled controlled.txt --rate 4/12
   unmissed propensity estimate timelapse --train train.txt --later train_late.txt -o p.svg
   unmissed propensity estimate hierarchy --train train.txt --hierarchy hierarchy.tsv
-  unmissed propensity estimate relation --train train.txt --bought bought.tsv --viewed viewed.tsv";
+  unmissed propensity estimate relation --train train.txt --bought bought.tsv --viewed viewed.tsv
+  unmissed propensity estimate anchors --train train.txt";
 
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let command = command
-            .about("Estimate propensities from a controlled set, a later snapshot, a hierarchy or a relation of labels")
+            .about("Estimate propensities from a controlled set, a later snapshot, a hierarchy, a relation of labels, or observed labels alone")
             .after_help(EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
@@ -126,6 +129,7 @@ struct Files {
     later: Option<Dataset<'static>>,
     hierarchy: Option<Dag>,
     relation: Option<(Pairs, Pairs)>,
+    sure_rows: Option<SureRows>,
 }
 
 impl Args {
@@ -152,6 +156,10 @@ impl Args {
                     let viewed = Columns { names: ("item", "row"), bounds: (labels, rows) };
                     files.relation = Some((read_pairs(self.field("bought"), bought)?, read_pairs(self.field("viewed"), viewed)?));
                 }
+                EstimatorInput::SureRows => {
+                    let found = sure_rows(train, &TrainRequest::default(), app.progress());
+                    files.sure_rows = Some(found.map_err(|error| error.in_file(&self.train))?);
+                }
             }
         }
         Ok(files)
@@ -174,6 +182,9 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     if let Some((bought, viewed)) = &files.relation {
         evidence = evidence.relation(RelationPairs { bought, viewed });
+    }
+    if let Some(sure) = &files.sure_rows {
+        evidence = evidence.sure_rows(sure);
     }
     let first = args.fields.first().map_or("", |(_, text)| text);
     evidence.check().map_err(|error| error.in_file(first))?;
@@ -198,10 +209,13 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
 fn of_all(estimate: &Estimate, propensities: &Propensities, evidence: &PropensityEvidence<'_>) -> Outcome<Document> {
     let stats = evidence.stats();
     let mut sources = Table::new("sources", ["source", "labels"]).titled("Where the values come from");
-    for source in [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped] {
+    for source in ValueSource::ALL {
         sources.row(cells![source.name(), propensities.from_source(source)]);
     }
     let document = Document::new().table(band_table(std::slice::from_ref(propensities), stats)?).table(sources);
+    if estimate.fit.is_none() {
+        return Ok(document);
+    }
     let beyond = checks::extrapolated(propensities, stats, stats, estimate.fit.as_ref())?;
     Ok(document.note(format!(
         "{} labels with {:.1} % of the positives lie outside of what the curve was fitted to: their values are extrapolated.",

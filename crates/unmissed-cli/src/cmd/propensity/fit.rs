@@ -29,8 +29,7 @@ Examples:
   unmissed evaluate --test test.txt --predictions p.txt --propensity rows:rows.json --metrics ndcg"
 )]
 pub(super) struct Args {
-    /// Families of curves: constant, jpv, power, power:relative, richards; or rows
-    #[arg(required = true, value_name = "MODEL")]
+    #[arg(required = true, value_name = "MODEL", help = format!("Curves to fit: {}; or rows", models::families().join(", ")))]
     models: Vec<String>,
     /// The data whose label counts the curves are functions of
     #[arg(long, value_name = "DATA")]
@@ -95,7 +94,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let mut fitted: Vec<Propensities> = Vec::new();
     for fit in comparisons.iter().filter_map(|comparison| comparison.fit.as_ref()) {
         chart = chart.series(charts::curve(&fit.phi.short(), &fit.phi, &stats));
-        fitted.push(fit.phi.propensities(&stats)?);
+        fitted.push(fit.propensities(&stats)?);
     }
     let document = document(&comparisons, &evidence)?;
     let values: Vec<_> = fitted.iter().map(|p| (p.origin().to_string(), Values::Full(p))).collect();

@@ -92,8 +92,10 @@ impl MaybeControlled {
 impl Controlled {
     /// The direct estimate.
     fn direct(&self, train: &LabelStats, level: f64, reading: &crate::args::Reading, app: &App) -> Outcome<Direct> {
-        let controlled = LabelStats::of(reading.dataset(&self.controlled, app)?.labels());
+        let controlled = reading.dataset(&self.controlled, app)?;
         let rate = Rate::read(&self.rate, train.labels())?;
-        Ok(direct(train, &controlled, &rate, level).map_err(|error| error.in_file(&self.controlled))?)
+        let checked = rate.check_rows(controlled.labels());
+        let found = checked.and_then(|()| direct(train, &LabelStats::of(controlled.labels()), &rate, level));
+        Ok(found.map_err(|error| error.in_file(&self.controlled))?)
     }
 }

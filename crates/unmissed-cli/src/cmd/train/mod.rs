@@ -4,11 +4,11 @@ mod present;
 mod request;
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed};
-use std::path::PathBuf;
+use crate::args::{Reading, Seed, check_output};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use unmissed::Error;
-use unmissed::data::{Dataset, Rate};
+use unmissed::data::{Dataset, Rate, read_row_set};
 use unmissed::propensity::table_file;
 use unmissed::request::{LossChoice, TrainRequest};
 use unmissed::train::{Destination, Trainer};
@@ -16,9 +16,13 @@ use unmissed::train::{Destination, Trainer};
 /// Train a model: a linear scorer for each label, corrected for labels that are missing
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --propensity and --joint nothing is taken to be missing. Convex losses are trained to their optimum by \
-Newton's method, at a fixed decay; others by Adam, which stops at the epoch that does best on held-out rows and then trains on all \
-rows that long. --tune tries several settings \
+    after_help = "Without --propensity, --joint and evidence nothing is taken to be missing: the loss (squared-hinge or logistic) and the decay are \
+those that do best on a tenth of the rows, held out, and scores are made log-odds on them. With --propensity, the likelihood of what \
+is observed is maximised (plugin-logistic); propensities that labels contradict are raised. With --controlled C --rate r/m two \
+models are put together on the controlled rows, unless that is no improvement. With --later L the later labels are trained on.
+
+Losses that have an optimum are trained to it by Newton's method, squared hinges over their dual; others by Adam, which stops at \
+the epoch that does best on held-out rows and then trains on all rows that long. --tune tries several settings \
 on held-out rows, or on a controlled set (--validation). 'unmissed list losses' and 'unmissed list grids' explain the names; \
 'unmissed inspect MODEL' prints what was tried.
 
@@ -30,6 +34,8 @@ Examples:
   unmissed train train.txt -o k.safetensors --loss bounded-logistic --propensity table:known.csv
   unmissed train train.txt -o adam.safetensors --solver adam --learning-rate 0.02 --epochs 5 --holdout 0
   unmissed train train.txt -o v.model --tune --validation controlled.txt --validation-rate 4/12
+  unmissed train train.txt -o s.model --controlled controlled.txt --rate 4/12
+  unmissed train train.txt -o l.model --later train_late.txt
   unmissed train train.txt -o j.safetensors --joint plugin --epochs 4 --propensities-out p.csv"
 )]
 pub(crate) struct Args {
@@ -38,8 +44,8 @@ pub(crate) struct Args {
     /// The model to write
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
-    /// What is minimised, as 'unmissed list losses' names it; auto: logistic, with --propensity unbiased-logistic, with --joint the
-    /// loss that it has
+    /// What is minimised, as 'unmissed list losses' names it; auto: squared-hinge or logistic, whichever does better on held-out
+    /// rows, with --propensity plugin-logistic, with --joint the loss that it has
     #[arg(long, value_name = "LOSS", default_value_t = TrainRequest::default().loss)]
     loss: LossChoice,
     /// Propensities of labels (jpv, power, table:FILE, ...), as a function of the label counts of DATA
@@ -54,9 +60,11 @@ pub(crate) struct Args {
     weights: Option<String>,
     #[command(flatten)]
     learning: request::Learning,
-    /// Write learned propensities into this csv
-    #[arg(long, value_name = "CSV", requires = "joint")]
+    /// Write the propensities that were learned, or used (those that were raised are marked), into this csv
+    #[arg(long, value_name = "CSV")]
     propensities_out: Option<PathBuf>,
+    #[command(flatten)]
+    evidence: request::Evidence,
     #[command(flatten)]
     solving: request::Solving,
     #[command(flatten)]
@@ -83,21 +91,38 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let mut request = request::request(args)?;
     // Names that do not exist and options that do not go together are reported before data are read.
     request.check()?;
+    let inputs: Vec<&Path> = std::iter::once(&args.data).chain(&args.tuning.validation).map(AsRef::as_ref).collect();
+    for output in std::iter::once(&args.output).chain(&args.propensities_out) {
+        check_output(output, &inputs)?;
+    }
 
     let data = args.reading.dataset(&args.data, app)?;
     if data.features().is_none() {
         return Err(Error::value("the data have no features to train on").in_file(&args.data).into());
     }
     let validation = args.tuning.validation.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    let labels = data.labels().cols() as u64;
     if let (Some(text), Some(validation)) = (&args.tuning.validation_rate, &mut request.validation) {
-        validation.rate = Some(Rate::read(text, data.labels().cols() as u64)?);
+        validation.rate = Some(Rate::read(text, labels)?);
     }
-    let trainer = Trainer::new(request).progress(app.progress());
-    let trainer = validation.iter().fold(trainer, Trainer::validation);
+    if let (Some(text), Some(controlled)) = (&args.evidence.rate, &mut request.controlled) {
+        controlled.rate = Some(Rate::read(text, labels)?);
+    }
+    let read = |path: &Option<PathBuf>| path.as_ref().map(|path| args.reading.dataset(path, app)).transpose();
+    let (controlled, shown) = (read(&args.evidence.controlled)?, read(&args.evidence.shown)?);
+    let (later, validation_shown) = (read(&args.evidence.later)?, read(&args.tuning.validation_shown)?);
+    let later_rows = args.evidence.later_rows.as_ref().map(|path| read_row_set(path, data.rows())).transpose()?;
+    let mut trainer = Trainer::new(request).progress(app.progress());
+    trainer = validation.iter().fold(trainer, Trainer::validation);
+    trainer = validation_shown.iter().fold(trainer, |trainer, shown| trainer.validation_shown(shown.labels()));
+    trainer = controlled.iter().fold(trainer, |trainer, set| trainer.controlled(set, shown.as_ref().map(Dataset::labels)));
+    trainer = later.iter().fold(trainer, |trainer, later| trainer.later(later.labels(), later_rows.as_deref()));
     let destination = Destination { path: args.output.clone(), resume: args.resume, prune: args.prune };
     let trained = trainer.train_to(&data, &destination)?;
-    if let (Some(path), Some(learned)) = (&args.propensities_out, &trained.learned) {
-        table_file::write(learned, path)?;
+    if let Some(path) = &args.propensities_out {
+        let found = trained.learned.as_ref().or(trained.used.as_ref());
+        let found = found.ok_or_else(|| Error::value("training used no propensities that could be written").in_file(path))?;
+        table_file::write(found, path)?;
         app.note(&format!("wrote {}", path.display()));
     }
     app.note(&format!("wrote {}", args.output.display()));

@@ -1,11 +1,12 @@
 //! What training did, as tables.
 
 use crate::app::Outcome;
+use crate::choice_table::choice_table;
 use serde_json::json;
 use std::time::Duration;
 use unmissed::cells;
 use unmissed::report::{Cell, Column, Document, Shown, Table};
-use unmissed::train::{Solver, Trained, Tuning};
+use unmissed::train::{Solver, StackTable, Trained, Tuning};
 
 /// The size of the training data.
 pub(super) struct Shape {
@@ -19,6 +20,9 @@ const SHOWN: usize = 30;
 
 pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outcome<Document> {
     let mut document = Document::new().table(summary(trained, &shape, time));
+    if let Some(choice) = &trained.choice {
+        document = document.table(choice_table(choice));
+    }
     if let Some(tuning) = &trained.tuning {
         document = document.table(trials(tuning));
         let hidden = tuning.trials.len().saturating_sub(SHOWN);
@@ -28,9 +32,33 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     }
     if trained.outcome.raised_propensities > 0 {
         document = document.note(format!(
-            "{} labels occur more often than their propensity allows: it was raised to their frequency.",
+            "{} labels are observed more often than their propensity allows: it was raised to what is observed of the label, over all \
+             rows or on the rows on which it is surest (--propensities-out marks them).",
             trained.outcome.raised_propensities
         ));
+    }
+    if trained.outcome.shrunken_propensities {
+        document = document.note(
+            "The propensities are mostly noise, by their own intervals: they were shrunken towards their trend in the label's frequency \
+             before training. 'unmissed propensity estimate shrunken' does so from the controlled set itself, and 'train --controlled' needs \
+             no propensities.",
+        );
+    }
+    if let Some(stack) = &trained.stack {
+        document = document.table(compared(stack)).note(verdict(stack));
+    }
+    if let Some(later) = trained.outcome.later {
+        document = document.note(match later.rows == later.of {
+            true => format!("Trained on the later labels: {} were added, {} withdrawn.", later.added, later.withdrawn),
+            false => format!(
+                "Trained on the later labels of {} of {} rows ({} added, {} withdrawn); the others are corrected by row-dependent \
+                 propensities that were fitted to these.",
+                later.rows, later.of, later.added, later.withdrawn
+            ),
+        });
+    }
+    if let Some(note) = assumed(trained) {
+        document = document.note(note);
     }
     if trained.uncorrected {
         document =
@@ -44,7 +72,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     }
     if trained.unconverged > 0 {
         document = document.note(format!(
-            "Newton's method did not converge on {} labels: use a larger --decay, a larger --tolerance, or --solver adam.",
+            "The solver did not converge on {} labels: use a larger --decay, a larger --tolerance, or --solver adam.",
             trained.unconverged
         ));
     }
@@ -60,7 +88,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     let about = &trained.about;
     let data = json!({
         "rows": shape.rows, "features": shape.features, "labels": shape.labels, "loss": about.loss, "propensity": about.propensity.as_ref().map(ToString::to_string),
-        "seed": about.seed, "settings": trained.outcome, "request": about.request, "tuning": trained.tuning,
+        "seed": about.seed, "settings": trained.outcome, "request": about.request, "tuning": trained.tuning, "choice": trained.choice,
         "resumed_blocks": trained.resumed, "unfinished_labels": trained.unconverged,
         "seconds": time.as_secs_f64(),
     });
@@ -78,6 +106,7 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
     let outcome = &trained.outcome;
     let number = |number: f64| Cell::float(number, Shown::Significant(4));
     table.row(cells!["solver", outcome.solver.name()]);
+    table.row(cells!["calibrated", if outcome.calibration.is_some() { "yes" } else { "no" }]);
     match outcome.solver {
         Solver::Adam(adam) | Solver::Joint(adam) => {
             table.row([Cell::from("learning rate"), number(adam.learning_rate)]);
@@ -88,6 +117,10 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
         Solver::Newton(newton) => {
             table.row([Cell::from("decay"), number(outcome.decay)]);
             table.row([Cell::from("tolerance"), number(newton.tolerance)]);
+        }
+        Solver::Dual(dual) => {
+            table.row([Cell::from("decay"), number(outcome.decay)]);
+            table.row([Cell::from("tolerance"), number(dual.tolerance)]);
         }
     }
     if let Some(clip) = outcome.clip {
@@ -111,12 +144,47 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
     table
 }
 
+/// The models that were compared on a controlled set.
+fn compared(stack: &StackTable) -> Table {
+    let columns =
+        [Column::new("model"), Column::new("log loss").significant(5), Column::new("SE").significant(2), Column::new("chosen")];
+    let mut table = Table::new("controlled", columns)
+        .titled(format!("Log loss per controlled row ({} rows, {} positives), cross-validated", stack.rows, stack.positives));
+    for line in &stack.lines {
+        let chosen = line.model == if stack.taken { "stack" } else { "uncorrected" };
+        table.row(cells![line.model.clone(), line.loss, line.se, if chosen { "yes" } else { "" }]);
+    }
+    table
+}
+
+fn verdict(stack: &StackTable) -> String {
+    let gain = format!("by {:.4} per row (SE {:.4})", stack.gain.abs(), stack.gain_se);
+    match (stack.taken, stack.gain > 0.0) {
+        (true, _) => format!("The stack is better than the recalibrated model {gain}: it is the model."),
+        (false, true) => {
+            format!("The stack is better {gain}, which is not more than one standard error: the uncorrected model stays.")
+        }
+        (false, false) => format!("The stack is worse than the recalibrated model {gain}: the uncorrected model stays."),
+    }
+}
+
+/// What to know about propensities that follow from constants which nobody measured on these data.
+fn assumed(trained: &Trained) -> Option<String> {
+    let origin = trained.about.propensity.as_ref()?;
+    let curve = origin.curve()?;
+    Some(format!(
+        "The propensities ({}) follow from a curve with given constants: nothing about missing labels was measured on these data. A \
+         controlled set (--controlled) or later labels (--later) would.",
+        curve.short()
+    ))
+}
+
 fn trials(tuning: &Tuning) -> Table {
     let columns = [
         Column::new("learning rate"),
         Column::new("decay"),
         Column::new("epoch"),
-        Column::new("held-out loss").significant(6),
+        Column::new("loss").significant(6),
         Column::new(tuning.criterion.to_string()).significant(5),
         Column::new("seconds").significant(3),
         Column::new("chosen"),

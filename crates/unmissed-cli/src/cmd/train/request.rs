@@ -2,7 +2,9 @@
 
 use super::Args;
 use std::path::PathBuf;
-use unmissed::request::{Adam, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainRequest, Validation};
+use unmissed::request::{
+    Adam, Dual, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainControlled, TrainLater, TrainRequest, Validation,
+};
 use unmissed::{Error, Result};
 
 fn default() -> TrainRequest {
@@ -13,14 +15,15 @@ fn default() -> TrainRequest {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Solver")]
 pub(super) struct Solving {
-    /// newton: to the optimum, for convex losses; adam: small steps on batches, for any; auto: newton where it can
+    /// newton: to the optimum, for losses that have one; dual: the same for squared hinges, faster; adam: small steps on batches,
+    /// for any; auto: dual or newton where they can
     #[arg(long, value_name = "NAME", default_value_t = default().solver)]
     solver: SolverChoice,
     #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, help = format!(
         "Learning rate of Adam [default: {}]; with --tune the rates to try, separated by commas", Adam::default().learning_rate))]
     learning_rate: Vec<f64>,
-    /// Strength of the L2 penalty [default: follows from the data for Newton's
-    /// method, which needs one; 0 for Adam]; with --tune the values to try
+    /// Strength of the L2 penalty [default: follows from the data for newton
+    /// and dual, which need one; 0 for Adam]; with --tune the values to try
     #[arg(long, value_name = "DECAY", value_delimiter = ',', allow_negative_numbers = true)]
     decay: Vec<f64>,
     #[arg(long, value_name = "N", help = format!(
@@ -29,12 +32,34 @@ pub(super) struct Solving {
     #[arg(long, value_name = "ROWS", help = format!("Rows per batch of Adam [default: {}]", Adam::default().batch_size))]
     batch: Option<usize>,
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help = format!(
-        "Newton's method: share of its first value to which the gradient's norm has to fall [default: {}]",
-        Newton::default().tolerance))]
+        "newton and dual: share of its first value to which the gradient's norm has to fall [default: {}, {}]",
+        Newton::default().tolerance, Dual::default().tolerance))]
     tolerance: Option<f64>,
-    /// What the learning rate used to be called
-    #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, hide = true)]
-    rate: Vec<f64>,
+}
+
+/// What is known about missing labels.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Evidence about missing labels")]
+pub(super) struct Evidence {
+    /// A bias-controlled set with features: an uncorrected model and one by joint learning are put together on it, where that is an
+    /// improvement
+    #[arg(long, value_name = "DATA")]
+    pub(super) controlled: Option<PathBuf>,
+    /// The rate at which the labels of --controlled were shown: 16/300, 0.05, or a csv 'label,rate'
+    #[arg(long, value_name = "R/M", allow_negative_numbers = true)]
+    pub(super) rate: Option<String>,
+    /// The pairs of --controlled that were shown, relevant or not, when they are known
+    #[arg(long, value_name = "DATA", requires = "controlled")]
+    pub(super) shown: Option<PathBuf>,
+    /// A later snapshot of the training rows, in the same order: its labels take the place of the observed ones
+    #[arg(long, value_name = "DATA")]
+    pub(super) later: Option<PathBuf>,
+    /// A csv with a column 'row': the rows that have later labels, when not all do
+    #[arg(long, value_name = "CSV", requires = "later")]
+    pub(super) later_rows: Option<PathBuf>,
+    /// Use propensities as they are, even where labels are observed more often than they allow
+    #[arg(long)]
+    pub(super) keep_propensities: bool,
 }
 
 /// How settings are found.
@@ -47,18 +72,28 @@ pub(super) struct Tuning {
     /// Settings to try: default, or paper (Adam)
     #[arg(long, value_name = "NAME", default_value_t = default().grid)]
     grid: String,
-    /// What decides: loss, or METRIC@K[:ESTIMATOR] as in precision@1:unbiased [default: loss; precision@1 on --validation]
+    /// What decides: loss, or METRIC@K[:ESTIMATOR] as in precision@1:unbiased [default: loss]
     #[arg(long, value_name = "WHAT")]
     criterion: Option<String>,
     /// Share of the rows that are held out to decide on; 0 trains Adam for all epochs
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = default().holdout)]
     holdout: f64,
+    /// Make log-odds of the scores on held-out rows [default: where the loss and the decay are chosen, which is when neither these nor
+    /// anything else about training is named]
+    #[arg(long)]
+    calibrate: bool,
+    /// Leave scores as the loss makes them: without other options, the logistic loss with its default decay
+    #[arg(long, conflicts_with = "calibrate")]
+    no_calibrate: bool,
     /// Decide on these rows instead of held-out ones
     #[arg(long, value_name = "DATA")]
     pub(super) validation: Option<PathBuf>,
     /// The rows of --validation are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
     #[arg(long, value_name = "R/M", requires = "validation")]
     pub(super) validation_rate: Option<String>,
+    /// The pairs of --validation that were shown, relevant or not, when they are known
+    #[arg(long, value_name = "DATA", requires = "validation_rate")]
+    pub(super) validation_shown: Option<PathBuf>,
 }
 
 /// How rows are scaled.
@@ -76,15 +111,24 @@ pub(super) struct Learning {
     /// plugin: along with the classifier, by the likelihood of both; alternating: in turns with it, on two halves of the rows
     #[arg(long, value_name = "HOW")]
     pub(super) joint: Option<JointLearning>,
+    /// --joint plugin: begin from this many starts, and keep the best for each label
+    #[arg(long, value_name = "N", default_value_t = default().starts)]
+    pub(super) starts: usize,
 }
 
-/// The request that the options fill. The rate of a validation set may lie in a file whose length depends on the data: it is added
-/// when these are known.
+/// The request that the options fill. Rates may lie in a file whose length depends on the data: they are added when these are known.
 pub(super) fn request(args: &Args) -> Result<TrainRequest> {
-    let Args { solving, tuning, .. } = args;
-    if !solving.rate.is_empty() {
-        return Err(Error::value("--rate is the rate of a controlled set, which training does not take")
-            .hint("the learning rate of Adam is --learning-rate"));
+    let Args { solving, tuning, evidence, .. } = args;
+    match (&evidence.controlled, &evidence.rate) {
+        (None, Some(_)) => {
+            return Err(Error::value("--rate is the rate of a controlled set")
+                .expected("--controlled as well")
+                .hint("the learning rate of Adam is --learning-rate"));
+        }
+        (Some(_), None) => {
+            return Err(Error::value("a controlled set has a rate at which its labels were shown").expected("--rate as well"));
+        }
+        _ => {}
     }
     Ok(TrainRequest {
         loss: args.loss.clone(),
@@ -92,6 +136,7 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         clip: args.clip,
         weights: args.weights.as_deref().map(str::parse).transpose()?,
         joint: args.learning.joint,
+        starts: args.learning.starts,
         solver: solving.solver,
         decay: solving.decay.clone(),
         tolerance: solving.tolerance,
@@ -102,7 +147,19 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         grid: tuning.grid.clone(),
         criterion: tuning.criterion.as_deref().map(str::parse).transpose()?,
         holdout: tuning.holdout,
-        validation: tuning.validation.as_ref().map(|file| Validation { file: Some(file.clone()), rate: None }),
+        calibrate: (tuning.calibrate || tuning.no_calibrate).then_some(tuning.calibrate),
+        validation: tuning.validation.as_ref().map(|file| Validation {
+            file: Some(file.clone()),
+            shown: tuning.validation_shown.clone(),
+            ..Validation::default()
+        }),
+        controlled: evidence.controlled.as_ref().map(|file| TrainControlled {
+            file: Some(file.clone()),
+            shown: evidence.shown.clone(),
+            ..TrainControlled::default()
+        }),
+        later: evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() }),
+        raise: !evidence.keep_propensities,
         normalize: args.scaling.normalize,
         memory: args.memory.as_deref().map(size).transpose()?,
         seed: args.seed.seed,
@@ -153,7 +210,9 @@ mod tests {
 
     #[test]
     fn options_fill_the_request() {
-        let filled = of("--loss logistic --decay 1e-3,1e-2 --tune --solver adam --learning-rate 0.1 --joint alternating --seed 7");
+        let filled = of(
+            "--loss logistic --decay 1e-3,1e-2 --tune --solver adam --learning-rate 0.1 --joint alternating --seed 7 --no-calibrate",
+        );
         let expected = TrainRequest {
             decay: vec![1e-3, 1e-2],
             tune: true,
@@ -161,6 +220,7 @@ mod tests {
             learning_rate: vec![0.1],
             joint: Some(JointLearning::Alternating { rounds: 6 }),
             seed: 7,
+            calibrate: Some(false),
             ..TrainRequest::by_loss("logistic")
         };
         assert_eq!(filled, expected);

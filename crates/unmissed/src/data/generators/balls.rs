@@ -3,7 +3,7 @@
 //! Rows are uniform in the unit ball S of `dim` dimensions. Label j is a ball of radius `r_j`, uniform between the ends of
 //! `radius`, around a centre that is uniform in the ball of radius `1 - r_j`, so that it lies within S. Radii are drawn one
 //! from each of m equal slices of their range, in random order: a few large balls hold most positives, and without that the
-//! number of labels a row would differ by half from seed to seed. Nothing is missing and nothing is noise: the prior of
+//! number of labels per row would differ by half from seed to seed. Nothing is missing and nothing is noise: the prior of
 //! label j is exactly
 //!
 //! `pi_j = vol(ball j) / vol(S) = r_j^dim`
@@ -25,9 +25,9 @@
 //! Labels are a function of the features, and not a linear one: a linear model cannot be perfect here.
 //!
 //! # Reference
-//! Schultheis, Wydmuch, Babbar, Dembczynski: KDD 2022 (m = 100, 4.27 labels a row; 70 000 rows of which 10 % are held out
+//! Schultheis, Wydmuch, Babbar, Dembczynski: KDD 2022 (m = 100, 4.27 labels per row; 70 000 rows of which 10 % are held out
 //! for tuning, 30 000 for testing). Its text leaves dimension and radii open; six dimensions and radii from 0.1 to 0.8 bring
-//! its number of labels a row out. The construction goes back to Mldatagen (2014).
+//! its number of labels per row out. The construction goes back to Mldatagen (2014).
 
 use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
 use crate::data::{Dataset, Dense, Features, Labels};

@@ -9,7 +9,11 @@
 //! the number of threads.
 
 pub mod balls;
+pub mod ratings;
 pub mod survey;
+
+#[cfg(feature = "experiments")]
+pub(crate) use survey::world::draw as draw_items;
 
 use super::Dataset;
 use crate::error::{Error, Result};
@@ -19,7 +23,7 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 /// All generators.
-pub static GENERATORS: &[&dyn Generator] = &[&balls::Balls, &survey::Survey];
+pub static GENERATORS: &[&dyn Generator] = &[&balls::Balls, &survey::Survey, &ratings::Ratings];
 
 /// A way to make data. Only this crate implements it.
 pub trait Generator: Named + Sealed + Sync {

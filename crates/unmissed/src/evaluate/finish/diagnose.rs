@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewer effective rows than this are few.
 const FEW: f64 = 100.0;
 
+/// A value that is farther than this many standard errors from that of many more rows gets a note.
+const FAR: f64 = 0.5;
+
 /// Findings of the settings and of the numbers, by code.
 pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
     let mut findings = finish.settings.findings.clone();
@@ -179,26 +182,58 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
         .collect()
 }
 
+/// How intervals of means over labels came about, and how far the values are from those of many more rows.
+fn label_notes(finish: &Finish<'_>) -> Vec<String> {
+    let names = finish.label_places.iter().map(|place| finish.settings.metrics[*place].name()).collect::<Vec<_>>().join(" and ");
+    if names.is_empty() || finish.settings.request.bootstrap > 0 {
+        return Vec::new();
+    }
+    let Some(sample) = finish.tally.sample.as_ref() else {
+        return vec![format!("{names}: no interval, since the tally comes from a version that kept no rows")];
+    };
+    let of_rows =
+        if (sample.len() as u64) < finish.settings.rows { format!(" over {} of the rows", sample.len()) } else { String::new() };
+    let mut notes = vec![format!("{names}: intervals by the jackknife{of_rows}, about the expected value at this number of rows")];
+    let mut worst: Option<(f64, String)> = None;
+    for key in finish.keys().into_iter().filter(|key| key.group == 0) {
+        for (model, name) in finish.settings.models.iter().enumerate() {
+            let (Some(drift), Some(se)) = (finish.label_drift(key, model), finish.measure(key, model).se()) else { continue };
+            let is_worst = worst.as_ref().is_none_or(|(size, _)| drift / se > *size);
+            if drift > FAR * se && is_worst {
+                let cell = &finish.settings.metrics[key.metric];
+                let text = format!(
+                    "{} {}@{} of {name} would rise by about {drift:.3} with many more rows (jackknife): labels with few positives",
+                    key.estimator,
+                    cell.name(),
+                    finish.settings.ks()[key.ki]
+                );
+                worst = Some((drift / se, text));
+            }
+        }
+    }
+    notes.extend(worst.map(|(_, text)| text));
+    notes
+}
+
 /// How to read the numbers.
 pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
     let settings = finish.settings;
     let mut notes = settings.notes.clone();
     let level = settings.level() * 100.0;
     match settings.request.interval {
-        IntervalKind::Population => notes.push(format!("{level} % intervals: rows are a sample (population)")),
+        IntervalKind::Population => {
+            notes.push(format!("{level} % intervals: rows are a sample (population)"));
+            notes.extend(label_notes(finish));
+        }
         IntervalKind::Mask => {
             notes.push(format!(
                 "{level} % intervals: these rows, only which labels are missing is random (mask); those of normalized values, of macro-f \
                  and coverage and of observed recall and ndcg-min are rather too wide (an upper bound of the variance)"
             ));
-            if settings.only_column().is_none() {
-                notes.push("observed values have no mask interval: how they vary depends on which propensities are right".into());
-            }
-            if settings.models.len() > 1 {
-                notes.push(
-                    "differences of macro-f and coverage have no mask interval: counts by label do not say which hits are common"
-                        .into(),
-                );
+            match settings.propensity_columns().len() {
+                0 => notes.push("observed values have no mask interval: how they vary depends on propensities".into()),
+                1 => {}
+                _ => notes.push("mask intervals of observed values go by the smallest propensity of each label, the widest".into()),
             }
         }
     }
@@ -213,10 +248,8 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
     for column in settings.columns.iter().filter(|column| column.clip.is_none()) {
         let Some(origin) = &column.origin else { continue };
         notes.push(if column.uncertain {
-            format!(
-                "{origin}: the uncertainty of the propensities is in the intervals of unbiased and clipped sums (precision, ndcg, \
-                 weighted-precision), in no others"
-            )
+            let but = if settings.relevant.is_some() { " but those of recall-known" } else { "" };
+            format!("{origin}: the uncertainty of the propensities is in all intervals{but}")
         } else {
             format!("{origin}: propensities are taken as known")
         });

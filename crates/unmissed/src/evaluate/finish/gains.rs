@@ -1,15 +1,8 @@
 //! Sums over labels of what the top lists gain from each: for the uncertainty of propensities and the bias of clipping.
 //!
-//! Uncertain propensities add `n^-2 sum_j G_j^2 Var(q_j)` to the variance of an unbiased or clipped sum (where the cut does not
-//! decide), with G_j the (weighted, discounted) hits of label j; two models: `(G_j^a - G_j^b)^2`. Sums that divide each row by its
-//! own number of labels are not functions of counts by label: for them propensities are taken as known.
-//!
 //! Clipping at tau makes the expected value of a relevant label `p_j min(q_j, tau)`, which is too small by `(1 - tau p_j)_+`. How
 //! many labels of a top list are relevant is unknown, at most all, so the bias is at most
 //! `n^-1 sum over top lists of w d (1 - tau p_j)_+ / scale`. It is downwards.
-//!
-//! # Assumes
-//! Errors of the propensities of different labels are independent; the curve behind them adds more.
 
 use crate::evaluate::plan::settings::{Kind, Term};
 use crate::evaluate::tally::Tally;
@@ -55,6 +48,11 @@ fn gains(tally: &Tally, cell: Cell<'_>, model: usize, of: Of) -> Vec<(u32, f64)>
     gains
 }
 
+/// Gains of a model from its hits, by label (ascending).
+pub(super) fn hit_gains(tally: &Tally, cell: Cell<'_>, model: usize) -> Vec<(u32, f64)> {
+    gains(tally, cell, model, Of::Hits)
+}
+
 /// Gains of hits by label, of a model or of the difference of two.
 pub(super) fn gains_of_hits(tally: &Tally, cell: Cell<'_>, a: usize, b: Option<usize>) -> Vec<(u32, f64)> {
     let mut all = gains(tally, cell, a, Of::Hits);
@@ -64,23 +62,6 @@ pub(super) fn gains_of_hits(tally: &Tally, cell: Cell<'_>, a: usize, b: Option<u
     }
     let sum = |same: &[(u32, f64)]| (same[0].0, same.iter().map(|entry| entry.1).sum());
     all.chunk_by(|x, y| x.0 == y.0).map(sum).collect()
-}
-
-/// What uncertain propensities add to the variance of a value, or of the difference of two models.
-pub(super) fn uncertainty(tally: &Tally, n: f64, cell: Cell<'_>, a: usize, b: Option<usize>) -> f64 {
-    if !tally.settings.columns[cell.column].uncertain {
-        return 0.0;
-    }
-    let mut all = gains(tally, cell, a, Of::Hits);
-    if let Some(b) = b {
-        all.extend(gains(tally, cell, b, Of::Hits).into_iter().map(|(label, gain)| (label, -gain)));
-        all.sort_by_key(|entry| entry.0);
-    }
-    let of_label = |same: &[(u32, f64)]| {
-        let gain: f64 = same.iter().map(|entry| entry.1).sum();
-        gain * gain * tally.table.variance(tally.table.place(same[0].0), cell.column)
-    };
-    all.chunk_by(|x, y| x.0 == y.0).map(of_label).sum::<f64>() / (n * n)
 }
 
 /// The most that clipping can lower the expected value.

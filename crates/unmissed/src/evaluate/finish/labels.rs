@@ -1,18 +1,11 @@
 //! Means over labels with their intervals.
 //!
-//! `population`: a seeded bootstrap over rows. `mask`: labels are masked pair by pair, and a mean over labels is a sum of functions
-//! of independent masks, so the inequality of Efron and Stein bounds its variance by
-//! `m^-2 sum_j (1 - p_j) [h (f(h, P) - f(h - 1, P - 1))^2 + (P - h) (f(h, P) - f(h, P - 1))^2]`, with h hits and P positives of label j:
-//! what each observed label adds. How the masks of two models' hits hang together is not in counts by label, so differences have no
-//! mask interval.
-//!
-//! # Assumes
-//! Mask intervals: labels go missing independently across rows.
+//! `population`: the jackknife over rows, or a seeded bootstrap when replicates are asked for. `mask`: see `label_masks.rs`.
 
-use super::bootstrap::{Replicates, variance};
+use super::bootstrap::variance;
 use super::interval::Measured;
 use super::{Finish, Key};
-use crate::metrics::{LabelCounts, LabelTerm, Shape};
+use crate::metrics::{LabelTerm, Shape};
 use crate::request::{ABSENT_LABELS, COVERAGE_OF};
 
 impl Finish<'_> {
@@ -20,7 +13,7 @@ impl Finish<'_> {
         self.label_places.iter().position(|place| *place == key.metric)
     }
 
-    fn label_term(&self, key: Key) -> Option<&'static dyn LabelTerm> {
+    pub(super) fn label_term(&self, key: Key) -> Option<&'static dyn LabelTerm> {
         match self.settings.metrics[key.metric].metric().map(|metric| metric.shape()) {
             Ok(Shape::Label(term)) => Some(term),
             _ => None,
@@ -38,26 +31,46 @@ impl Finish<'_> {
         let spread = match self.settings.is_mask() {
             _ if !self.is_plain(term) => None,
             true => self.label_mask_variance(key, model, term).map(|v| v / (labels * labels)),
-            false => self.spread(|r| variance(r.of(model, key.group, place, key.ki, key.column()).iter().map(|v| v / labels))),
+            false => self.label_spread(key, model, place).map(|v| v / (labels * labels)),
         };
-        Measured::new(total / labels, spread)
+        Measured::new(total / labels, spread.map(|v| v + self.uncertainty(key, model, None)))
     }
 
     /// The variance of the difference of two models.
-    pub(super) fn label_difference_variance(&self, key: Key, a: usize, b: usize) -> Option<f64> {
+    pub(super) fn label_difference_variance(&self, key: Key, pair: usize, a: usize, b: usize) -> Option<f64> {
         let (place, term) = (self.label_place(key)?, self.label_term(key)?);
-        if self.settings.is_mask() || !self.is_plain(term) {
+        if !self.is_plain(term) {
             return None;
         }
         let labels = self.divisor(key, term);
-        self.spread(|r| {
-            let of = |model| r.of(model, key.group, place, key.ki, key.column());
-            variance(of(a).iter().zip(of(b)).map(|(a, b)| (a - b) / labels).collect::<Vec<_>>().into_iter())
-        })
+        let spread = match (&self.replicates, &self.jackknife) {
+            _ if self.settings.is_mask() => self.label_mask_difference_variance(key, (a, b), term),
+            (Some(replicates), _) => {
+                let of = |model| replicates.of(model, key.group, place, key.ki, key.column());
+                variance(of(a).iter().zip(of(b)).map(|(a, b)| a - b).collect::<Vec<_>>().into_iter())
+            }
+            (None, jackknife) => {
+                jackknife.as_ref().map(|of| of.difference_variance(pair, (a, b), (key.group, place, key.ki, key.column())))
+            }
+        };
+        spread.map(|v| v / (labels * labels) + self.uncertainty(key, a, Some(b)))
     }
 
-    fn spread(&self, of: impl Fn(&Replicates) -> Option<f64>) -> Option<f64> {
-        self.replicates.as_ref().and_then(of)
+    /// The variance of the sum over labels of one model when rows are a sample.
+    fn label_spread(&self, key: Key, model: usize, place: usize) -> Option<f64> {
+        let cell = (key.group, place, key.ki, key.column());
+        match (&self.replicates, &self.jackknife) {
+            (Some(replicates), _) => variance(replicates.of(model, cell.0, cell.1, cell.2, cell.3).iter().copied()),
+            (None, jackknife) => jackknife.as_ref().map(|jackknife| jackknife.variance(model, cell)),
+        }
+    }
+
+    /// How much a mean over labels would rise with many more rows, as far as the jackknife can tell.
+    pub(super) fn label_drift(&self, key: Key, model: usize) -> Option<f64> {
+        let (place, term) = (self.label_place(key)?, self.label_term(key)?);
+        let cell = (key.group, place, key.ki, key.column());
+        let drift = self.jackknife.as_ref().map(|jackknife| jackknife.drift(model, cell) / self.divisor(key, term));
+        drift.filter(|_| self.is_plain(term))
     }
 
     fn counts_absent(&self, term: &dyn LabelTerm) -> bool {
@@ -74,12 +87,12 @@ impl Finish<'_> {
         !self.counts_absent(term) && !self.is_of_present(term)
     }
 
-    fn in_group(&self, key: Key, label: u32) -> bool {
+    pub(super) fn in_group(&self, key: Key, label: u32) -> bool {
         key.group == 0 || usize::from(self.tally.table.group(self.tally.table.place(label))) + 1 == key.group
     }
 
     /// What the sum over labels is divided by.
-    fn divisor(&self, key: Key, term: &dyn LabelTerm) -> f64 {
+    pub(super) fn divisor(&self, key: Key, term: &dyn LabelTerm) -> f64 {
         if self.is_of_present(term) {
             return self.tally.positives.ids.iter().filter(|label| self.in_group(key, **label)).count() as f64;
         }
@@ -95,38 +108,5 @@ impl Finish<'_> {
         let only_predicted = predicted.filter(|label| positives.binary_search(label).is_err());
         let seen = positives.iter().copied().chain(only_predicted).filter(|label| self.in_group(key, *label)).count();
         self.settings.groups[key.group].1 as f64 - seen as f64
-    }
-
-    /// The mask variance of the sum over labels; see the module's page.
-    fn label_mask_variance(&self, key: Key, model: usize, term: &dyn LabelTerm) -> Option<f64> {
-        let known = if key.column() == 0 { self.settings.only_column()? } else { key.column() };
-        let (counts, positives) = (&self.tally.labels[model], &self.tally.positives);
-        let (k, beta) = (self.settings.ks()[key.ki], self.settings.metrics[key.metric].beta);
-        let mut total = 0.0;
-        for (place, label) in counts.ids.iter().enumerate() {
-            let Ok(at) = positives.ids.binary_search(label) else { continue };
-            if !self.in_group(key, *label) {
-                continue;
-            }
-            let inverse = self.tally.table.inverse_at(self.tally.table.place(*label));
-            let within = counts.entries(place).take_while(|(rank, _, _)| (*rank as usize) < k);
-            let (predicted, hits) =
-                within.fold((0.0, 0.0), |(p, h), (_, predicted, hit)| (p + f64::from(predicted), h + f64::from(hit)));
-            let of = |hits: f64, positives: f64| {
-                let mut out = [0.0];
-                if hits > 0.0 {
-                    term.add(LabelCounts { hits, predicted, positives }, &inverse[key.column()..=key.column()], beta, &mut out);
-                }
-                out[0]
-            };
-            if hits > 0.0 {
-                let present = positives.counts[at] as f64;
-                let whole = of(hits, present);
-                let with_hit = hits * (whole - of(hits - 1.0, present - 1.0)).powi(2);
-                let without = (present - hits) * (whole - of(hits, present - 1.0)).powi(2);
-                total += (1.0 - 1.0 / inverse[known]) * (with_hit + without);
-            }
-        }
-        Some(total)
     }
 }

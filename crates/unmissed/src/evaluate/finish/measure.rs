@@ -2,7 +2,7 @@
 
 use super::interval::{Measured, of_masked_ratio, of_mean, of_ratio};
 use super::totals::{Best, Of};
-use super::{Finish, Key, Source};
+use super::{Finish, Key};
 use crate::evaluate::finish::gains::{self, Cell};
 use crate::evaluate::plan::settings::{Kind, Term};
 use crate::evaluate::tally::exact_layout::slot;
@@ -20,21 +20,11 @@ impl Finish<'_> {
         gains::clipping_bias(self.tally, self.n(), self.cell(key, term), model)
     }
 
-    /// What uncertain propensities add to the variance of a value, or of a difference.
-    fn uncertainty(&self, key: Key, term: &Term, a: usize, b: Option<usize>) -> f64 {
-        match (key.estimator, key.source) {
-            (Estimator::Unbiased | Estimator::Clipped, Source::Column(_)) => {
-                gains::uncertainty(self.tally, self.n(), self.cell(key, term), a, b)
-            }
-            _ => 0.0,
-        }
-    }
-
-    /// Whether there is a mask variance: for what is observed only with one set of propensities, and not for products of labels that
+    /// Whether there is a mask variance: for what is observed only with propensities, and not for products of labels that
     /// were shown without replacement.
     fn has_masked(&self, key: Key, term: &Term) -> bool {
         let without_replacement = matches!(term.kind, Kind::Product) && self.settings.controlled.is_some();
-        key.column() != 0 || (self.settings.only_column().is_some() && !without_replacement)
+        key.column() != 0 || (!self.settings.propensity_columns().is_empty() && !without_replacement)
     }
 
     /// The value of one model with its variance.
@@ -54,7 +44,7 @@ impl Finish<'_> {
                 } else {
                     of_ratio(n, ratio, d, (xx, self.total(key, model, Of::XD), self.best(key, Best::DD)))
                 };
-                Measured::new(ratio.value(), variance)
+                Measured::new(ratio.value(), variance.map(|v| v + self.uncertainty(key, model, None)))
             }
             Estimator::Hajek => {
                 let [h, hh, xh, slots] = [slot::H, slot::HH, slot::XH, slot::SLOTS].map(|slot| self.shown(key, model, slot));
@@ -79,7 +69,7 @@ impl Finish<'_> {
                 } else {
                     None
                 };
-                Measured::new(value, variance.map(|v| v / (scale * scale) + self.uncertainty(key, term, model, None)))
+                Measured::new(value, variance.map(|v| v / (scale * scale) + self.uncertainty(key, model, None)))
             }
         }
     }
@@ -103,13 +93,14 @@ impl Finish<'_> {
             Estimator::Hajek => return self.hajek_difference_variance(key, term, pair, (a, b), (of_a, of_b)),
             Estimator::Normalized => {
                 let (d, (x, y)) = (self.best(key, Best::D), both(Of::X));
-                return if is_mask {
+                let variance = if is_mask {
                     let (ad, bd) = masks(slot::MASK_XD);
                     of_masked_ratio((x - y) / d, d, (squares(masks(slot::MASK)), ad - bd, self.mask_best(key)))
                 } else {
                     let (ad, bd) = both(Of::XD);
                     of_ratio(n, (x - y) / d, d, (squares(both(Of::XX)), ad - bd, self.best(key, Best::DD)))
                 };
+                return variance.map(|v| v + self.uncertainty(key, a, Some(b)));
             }
             _ if !is_mask => {
                 let (x, y) = both(Of::X);
@@ -118,7 +109,7 @@ impl Finish<'_> {
             _ if self.has_masked(key, term) => Some(squares(masks(slot::MASK)).value().max(0.0) / (n * n)),
             _ => None,
         };
-        variance.map(|v| v / (scale * scale) + self.uncertainty(key, term, a, Some(b)))
+        variance.map(|v| v / (scale * scale) + self.uncertainty(key, a, Some(b)))
     }
 
     fn hajek_difference_variance(

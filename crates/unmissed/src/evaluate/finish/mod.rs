@@ -1,8 +1,9 @@
 //! From a tally to results: every value with its standard error and interval, comparisons, findings and notes.
 //!
 //! `totals.rs` looks totals up; `measure.rs` makes values and variances of them under propensities per label, `row_dependent.rs` under
-//! row-dependent ones, `robust.rs` from pairs of known status, `omega.rs` from matched rows; `labels.rs` has means over labels, with `bootstrap.rs`. [`compare`] compares
-//! models, `diagnose.rs` says what to know before believing the numbers.
+//! row-dependent ones, `robust.rs` from pairs of known status, `omega.rs` from matched rows; `labels.rs` has means over labels, with
+//! `jackknife.rs` (`label_loss.rs` is what a label loses with a row) or, on request, `bootstrap.rs`, and `label_masks.rs`. `uncertainty.rs` adds what
+//! estimated propensities are uncertain by. [`compare`] compares models, `diagnose.rs` says what to know before believing the numbers.
 
 mod bootstrap;
 pub(in crate::evaluate) mod by_count;
@@ -10,6 +11,9 @@ pub mod compare;
 mod diagnose;
 mod gains;
 pub mod interval;
+mod jackknife;
+mod label_loss;
+mod label_masks;
 mod label_sums;
 mod labels;
 mod measure;
@@ -20,10 +24,13 @@ mod robust;
 mod row_dependent;
 mod sensitivity;
 mod totals;
+mod uncertainty;
 
 use self::bootstrap::{Replicates, replicates};
 use self::interval::Measured;
+use self::jackknife::Jackknife;
 use self::label_sums::{LabelSums, label_sums, label_terms};
+use self::uncertainty::SlopeCache;
 use crate::error::{Error, Result};
 use crate::evaluate::plan::settings::{GroupShare, Kind, KnownPairs, Settings, Term};
 use crate::evaluate::report::{EvaluationResult, Row};
@@ -33,6 +40,7 @@ use crate::evaluate::tally::layout::Layout;
 use crate::metrics::{Assumption, Estimator, Shape};
 use crate::progress::{Progress, Silent};
 use crate::request::EMPTY_ROWS;
+use std::cell::RefCell;
 
 /// What observed labels are weighed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +86,8 @@ struct Finish<'a> {
     /// Places of the label metrics among the metrics.
     label_places: Vec<usize>,
     replicates: Option<Replicates>,
+    jackknife: Option<Jackknife>,
+    slopes: RefCell<SlopeCache>,
 }
 
 impl Tally {
@@ -118,6 +128,8 @@ impl<'a> Finish<'a> {
             labels: (0..models).map(|model| label_sums(tally, model)).collect::<Result<_>>()?,
             label_places,
             replicates: replicates(tally, progress)?,
+            jackknife: Jackknife::new(tally)?,
+            slopes: RefCell::default(),
         })
     }
 
@@ -134,7 +146,8 @@ impl<'a> Finish<'a> {
 
     /// Where the numbers of a metric and estimator come from.
     fn sources(&self, metric: usize, estimator: Estimator) -> Vec<Source> {
-        let columns = self.settings.columns_of(estimator).into_iter().map(Source::Column);
+        let left_out = |column: &usize| estimator == Estimator::Unbiased && self.settings.metrics[metric].left_out.contains(column);
+        let columns = self.settings.columns_of(estimator).into_iter().filter(|column| !left_out(column)).map(Source::Column);
         let by_row = self.settings.row_dependent.iter().enumerate().filter(|(_, of)| match estimator {
             Estimator::Unbiased => of.metrics[metric],
             Estimator::Ratio => of.fits.iter().flatten().any(|fit| fit.ratios[metric].iter().any(|ratios| !ratios.is_empty())),
@@ -259,7 +272,7 @@ impl<'a> Finish<'a> {
         let (of_a, of_b) = (self.measure(key, a), self.measure(key, b));
         let (Some(x), Some(y)) = (of_a.value, of_b.value) else { return Measured::default() };
         let variance = match (key.source, self.term(key)) {
-            (_, None) => self.label_difference_variance(key, a, b),
+            (_, None) => self.label_difference_variance(key, pair, a, b),
             (Source::Column(_), Some((_, Term { kind: Kind::Sum { pooled: true, .. }, .. }))) => {
                 self.pooled_difference_variance(key, pair, (a, b))
             }

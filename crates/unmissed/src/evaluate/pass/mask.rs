@@ -6,8 +6,8 @@
 //! models: the same with `g_a g_b`, and with `f~_a f~_b - (f_a f_b)~`, where the product of two products is the product over the
 //! union of the lists.
 //!
-//! Observed values vary with what is missing too, around their own expected value. When there is one set of propensities, sums
-//! have `g^2 y~ (1 - p)`, unbiased for `g^2 y p (1 - p)`; products `f - prod (1 - (2 - p) y~)`, unbiased for `E f - (E f)^2`.
+//! Observed values vary with what is missing too, around their own expected value; with several sets of propensities, by the smallest of
+//! each label, which is the widest. Sums have `g^2 y~ (1 - p)`, unbiased for `g^2 y p (1 - p)`; products `f - prod (1 - (2 - p) y~)`, unbiased for `E f - (E f)^2`.
 //!
 //! What is left, the best row terms of normalized values and observed functions of the label set, goes by the inequality of Efron
 //! and Stein: `Var f <= sum_j y_j p_j (1 - p_j) E (f with j - f without j)^2`, of which
@@ -33,7 +33,7 @@ pub(in crate::evaluate) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scrat
         sum_best(plan, group, s, sums);
     }
     let models = plan.models.len();
-    let first = usize::from(plan.only_column.is_none());
+    let first = usize::from(plan.propensity_columns.is_empty());
     let mut pair = 0;
     for a in 0..models {
         for b in a..models {
@@ -56,12 +56,13 @@ pub(in crate::evaluate) fn sum_mask(plan: &Plan<'_>, group: usize, s: &mut Scrat
 
 /// The probability that a label was observed, for what is computed on a column.
 fn propensity(plan: &Plan<'_>, q: &[f64], column: usize) -> f64 {
-    let of = match plan.settings.columns[column].clip {
-        Some((parent, _)) => parent,
-        None if column == 0 => plan.only_column.unwrap_or(0),
-        None => column,
+    let inverse = match plan.settings.columns[column].clip {
+        Some((parent, _)) => q[parent],
+        None if column == 0 => plan.propensity_columns.iter().map(|column| q[*column]).fold(1.0, f64::max),
+        None => q[column],
     };
-    1.0 / q[of]
+    // An estimate for scores may be below 1; nothing is observed more often than always.
+    (1.0 / inverse).min(1.0)
 }
 
 fn covariance(plan: &Plan<'_>, s: &mut Scratch, cell: (usize, usize, usize), models: (usize, usize)) -> f64 {
@@ -128,7 +129,7 @@ fn sum_best(plan: &Plan<'_>, group: usize, s: &Scratch, sums: &mut [ExactSum]) {
                 for rank in (0..order.len().min(*k)).rev() {
                     let ((value, at), next) = (order[rank], order.get(rank + 1).map_or(0.0, |next| next.0));
                     lost += discounts[rank] * factor * (value - next);
-                    let missing = 1.0 - 1.0 / q(at);
+                    let missing = (1.0 - 1.0 / q(at)).max(0.0);
                     sums[plan.exact.mask_best(group, term, ki, column)].add(missing * lost * lost);
                     for (model, hits) in s.group_hits.iter().enumerate() {
                         if let Some(hit) = top(hits, *k).iter().find(|hit| hit.at == at) {

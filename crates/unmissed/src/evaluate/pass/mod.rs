@@ -22,6 +22,7 @@ use crate::evaluate::builder::Evaluation;
 use crate::evaluate::plan::Plan;
 use crate::evaluate::plan::settings::Settings;
 use crate::evaluate::tally::labels::{LabelTally, Positives};
+use crate::evaluate::tally::row_sample::{RowSample, sampled};
 use crate::evaluate::tally::sums::Totals;
 use crate::evaluate::tally::{Covered, Entries, Tally};
 use crate::top_k::NONE;
@@ -42,7 +43,8 @@ pub(in crate::evaluate) fn tally(evaluation: &Evaluation<'_>, rows: Range<usize>
     let (settings, table, omega) = evaluation.settle(&all)?;
     let plan = Plan::new(evaluation, &omega, &settings, &table)?;
     let has_entries = settings.request.bootstrap > 0 && settings.has_label_metrics()? && !settings.is_mask();
-    let keeps_lists = settings.by_label()? || has_entries;
+    let has_sample = settings.has_sample()?;
+    let keeps_lists = settings.by_label()? || has_entries || has_sample;
     evaluation.progress.begin("evaluate", rows.len() as u64);
     // Totals do not depend on the order in which chunks are added.
     let totals = Mutex::new(Totals::new(&plan.layout, &plan.exact, plan.models.len()));
@@ -60,6 +62,7 @@ pub(in crate::evaluate) fn tally(evaluation: &Evaluation<'_>, rows: Range<usize>
     let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
     let labels = count_labels(&settings, &lists)?;
     let entries = has_entries.then(|| entries(evaluation, &settings, rows.clone(), &lists));
+    let sample = has_sample.then(|| sample(evaluation, &settings, rows.clone(), &lists));
     let positives = if rows.len() == truth.rows() {
         all
     } else {
@@ -67,7 +70,7 @@ pub(in crate::evaluate) fn tally(evaluation: &Evaluation<'_>, rows: Range<usize>
         Positives::count(truth.cols(), &truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize])
     };
     let covered = Covered::new(rows.start as u64..rows.end as u64);
-    Ok(Tally { covered, totals, labels, positives, entries, settings, table })
+    Ok(Tally { covered, totals, labels, positives, entries, sample, settings, table })
 }
 
 /// Counts by label what the chunks selected, for each model.
@@ -82,6 +85,18 @@ fn count_labels(settings: &Settings, lists: &[Lists]) -> Result<Vec<LabelTally>>
         LabelTally::count(settings.labels as usize, settings.depth, &tops, &hits)
     };
     Ok((0..settings.models.len()).map(count).collect())
+}
+
+/// The sample of these rows.
+fn sample(evaluation: &Evaluation<'_>, settings: &Settings, rows: Range<usize>, lists: &[Lists]) -> RowSample {
+    let (depth, models) = (settings.depth, settings.models.len());
+    let mut sample = RowSample::new(models);
+    for row in sampled(settings.request.seed, rows.clone()) {
+        let (chunk, local) = ((row - rows.start) / CHUNK, (row - rows.start) % CHUNK);
+        let tops = lists[chunk].tops.iter().map(|tops| &tops[local * depth..(local + 1) * depth]);
+        sample.push(row as u32, evaluation.truth.row_ids(row), tops);
+    }
+    sample
 }
 
 /// What the bootstrap draws from. Rows fit into 32 bits: the plan has checked that.

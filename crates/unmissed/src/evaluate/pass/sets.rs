@@ -36,7 +36,7 @@ impl SetScratch {
 pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut ChunkSums) {
     let ks = plan.settings.ks();
     for (place, term) in plan.terms.iter().enumerate() {
-        let Kind::Set { term, unbiased } = &term.kind else { continue };
+        let Kind::Set { term, unbiased, left_out } = &term.kind else { continue };
         for model in 0..plan.models.len() {
             if s.group_hits[model].is_empty() {
                 // Without a hit every estimate is exactly 0, however much the other terms would cancel.
@@ -55,7 +55,7 @@ pub(in crate::evaluate) fn sum_sets(plan: &Plan<'_>, group: usize, s: &mut Scrat
             SetScratch::rank(&s.ranks[model], &s.members, &mut s.sets.ranks);
             debug_assert!(s.sets.ranks.iter().any(|rank| *rank != UNRANKED));
             for (column, kept) in plan.settings.columns.iter().enumerate() {
-                if kept.origin.is_none() || kept.clip.is_some() {
+                if kept.origin.is_none() || kept.clip.is_some() || left_out.contains(&column) {
                     continue;
                 }
                 s.sets.weigh(plan, &s.places, &s.members, column);
@@ -86,7 +86,10 @@ pub(in crate::evaluate) fn mask_covariance(
     models: (usize, usize),
 ) -> f64 {
     let (term, ki, column) = cell;
-    let Kind::Set { term: function, unbiased: true } = &plan.terms[term].kind else { return 0.0 };
+    let Kind::Set { term: function, unbiased: true, left_out } = &plan.terms[term].kind else { return 0.0 };
+    if left_out.contains(&column) {
+        return 0.0;
+    }
     let x = s.waiting.terms()[plan.term_at(models.0, term, ki) + column];
     let y = s.waiting.terms()[plan.term_at(models.1, term, ki) + column];
     SetScratch::rank(&s.ranks[models.0], &s.members, &mut s.sets.ranks);

@@ -1,7 +1,7 @@
 //! Which estimators of which metrics are computed, and why not the others.
 //!
-//! Nobody who asks for everything gets an error: what does not exist is left out, with a note where that may surprise. What is
-//! asked for by name and cannot be is an error that explains.
+//! Asking for everything is never an error: what does not exist is left out, with a note where that may surprise. What is asked for
+//! by name and cannot be computed is an error that says why.
 
 use super::settings::{ChosenMetric, KnownPairs};
 use crate::data::Rate;
@@ -48,7 +48,7 @@ impl Evaluation<'_> {
                 continue;
             }
             let estimators = self.estimators_of(metric, spec.words(), notes)?;
-            let one = ChosenMetric { metric: metric.name().into(), beta, estimators };
+            let one = ChosenMetric { metric: metric.name().into(), beta, estimators, left_out: Vec::new() };
             if all.iter().any(|other| other.name() == one.name()) {
                 return Err(Error::value(format!("'{}' is asked for twice", one.name())));
             }

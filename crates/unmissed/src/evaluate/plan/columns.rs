@@ -22,10 +22,10 @@ pub(super) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Resul
     };
     let known = evaluation.request.rate.as_ref().map(of_rate).transpose()?;
     let models: Vec<&Propensities> = evaluation.propensities.iter().chain(&known).collect();
-    let mut columns = vec![Column { origin: None, clip: None, uncertain: false }];
+    let mut columns = vec![Column { origin: None, clip: None, uncertain: false, common_errors: 0 }];
     for model in &models {
-        let uncertain = (0..labels as u32).any(|label| model.inverse_variance(label).is_some());
-        columns.push(Column { origin: Some(model.origin().to_string()), clip: None, uncertain });
+        let (origin, common_errors) = (Some(model.origin().to_string()), model.common_errors().len());
+        columns.push(Column { origin, clip: None, uncertain: model.is_uncertain(), common_errors });
     }
     if let (Some(tau), None) = (evaluation.request.clip, &known) {
         for parent in 1..=models.len() {
@@ -48,7 +48,7 @@ pub(super) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Resul
         |(place, row)| {
             row[0] = 1.0;
             for (column, model) in models.iter().enumerate() {
-                row[column + 1] = 1.0 / model.values()[label_at(place)];
+                row[column + 1] = model.score_inverse(label_at(place) as u32);
             }
             for (column, kept) in columns.iter().enumerate() {
                 if let Some((parent, tau)) = kept.clip {
@@ -77,6 +77,19 @@ pub(super) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Resul
             }
         }
     }
+    table.error_width = columns.iter().map(|column| column.common_errors).sum();
+    if table.error_width > 0 {
+        let parents = columns.iter().enumerate().map(|(column, kept)| (kept.clip.map_or(column, |(parent, _)| parent), kept.clip));
+        let parents: Vec<_> = parents.filter(|(parent, _)| *parent > 0).collect();
+        for place in 0..rows {
+            for (parent, clip) in &parents {
+                // Where the cut decides, the estimate of the propensity does not matter.
+                let is_cut = clip.is_some_and(|(_, tau)| table.inverse[start + place * width + parent] > tau);
+                let of_label = |error: &Vec<f64>| if is_cut { 0.0 } else { error[label_at(place)] };
+                table.errors.extend(models[parent - 1].common_errors().iter().map(of_label));
+            }
+        }
+    }
     if let Some(groups) = &evaluation.groups {
         let code = |label: &u32| groups.codes()[*label as usize];
         table.group = examples.as_ref().map_or_else(|| groups.codes().to_vec(), |ids| ids.iter().map(code).collect());
@@ -88,8 +101,11 @@ pub(super) fn table(evaluation: &Evaluation<'_>, positives: &Positives) -> Resul
 /// The largest inverse propensity of each column, the smallest positive weight and the largest: of all labels, not only of those
 /// that the rows have.
 fn extremes(models: &[&Propensities], columns: &[Column], weights: Option<&[f64]>) -> Extremes {
-    let least = |values: &[f64]| values.par_iter().with_min_len(1 << 14).copied().reduce(|| f64::INFINITY, f64::min);
-    let mut inverse: Vec<f64> = std::iter::once(1.0).chain(models.iter().map(|model| 1.0 / least(model.values()))).collect();
+    let largest = |model: &Propensities| match model.score_inverses() {
+        Some(inverses) => inverses.par_iter().with_min_len(1 << 14).copied().reduce(|| 0.0, f64::max),
+        None => 1.0 / model.values().par_iter().with_min_len(1 << 14).copied().reduce(|| f64::INFINITY, f64::min),
+    };
+    let mut inverse: Vec<f64> = std::iter::once(1.0).chain(models.iter().map(|model| largest(model))).collect();
     for column in &columns[inverse.len()..] {
         inverse.push(column.clip.map_or(1.0, |(parent, tau)| inverse[parent].min(tau)));
     }
@@ -122,7 +138,7 @@ fn arrange(
     // Labels without a positive are never weighed, and often they are many.
     let counts_absent = evaluation.groups.is_some() && evaluation.request.conventions.differs(&ABSENT_LABELS);
     let only_positives = evaluation.request.clip.is_none() && evaluation.shown.is_none() && !counts_absent;
-    if !columns.iter().any(|column| column.uncertain) {
+    if !columns.iter().any(|column| column.uncertain) && models.iter().all(|model| model.score_inverses().is_none()) {
         let all: Vec<u32>;
         let wanted = if only_positives {
             &positives.ids

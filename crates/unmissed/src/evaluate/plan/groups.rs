@@ -39,7 +39,7 @@ impl Groups {
         }
         if let Some(name) = names.iter().enumerate().find(|(i, name)| *name == "all" || names[..*i].contains(name)) {
             return Err(
-                Error::value(format!("the group '{}' stands twice", name.1)).hint("'all' is the name of all labels together")
+                Error::value(format!("the group '{}' is given twice", name.1)).hint("'all' is the name of all labels together")
             );
         }
         if let Some(label) = of.iter().position(|group| group.is_some_and(|g| usize::from(g) >= names.len())) {

@@ -2,7 +2,8 @@
 //!
 //! `choose.rs` decides which estimators of which metrics there are, and explains why not the others; [`settings`] is what it settled
 //! on. `columns.rs` fills the [`table`] of inverse propensities by label that the pass looks up, `bounds.rs` knows how large row terms
-//! can get. [`row_dependent`], [`guesses`] and [`omega`] prepare what row-dependent propensities, doubly robust and omega estimates need. [`Plan`] has
+//! can get, `meaningless.rs` which estimates would have no digits. [`row_dependent`], [`guesses`] and [`omega`] prepare what row-dependent
+//! propensities, doubly robust and omega estimates need. [`Plan`] has
 //! all that a pass over rows needs.
 
 mod bounds;
@@ -13,6 +14,7 @@ pub mod controlled;
 pub(in crate::evaluate) mod groups;
 pub(in crate::evaluate) mod guesses;
 mod matched_findings;
+mod meaningless;
 pub(in crate::evaluate) mod omega;
 pub(in crate::evaluate) mod row_dependent;
 pub(in crate::evaluate) mod settings;
@@ -50,8 +52,7 @@ pub(in crate::evaluate) struct Plan<'a> {
     pub(in crate::evaluate) abandonment: Option<Vec<f64>>,
     pub(in crate::evaluate) needs_best: bool,
     pub(in crate::evaluate) mask: bool,
-    /// The column of the propensities when there is one set of them.
-    pub(in crate::evaluate) only_column: Option<usize>,
+    pub(in crate::evaluate) propensity_columns: Vec<usize>,
     /// Pairs of models that are compared.
     pub(in crate::evaluate) pairs: Vec<(usize, usize)>,
     /// Row-dependent propensities, by name and model.
@@ -89,7 +90,7 @@ impl<'a> Plan<'a> {
             label_counts: evaluation.label_counts.as_deref(),
             abandonment: controlled_abandonment(settings, &terms),
             needs_best: settings.has_best(),
-            only_column: settings.only_column(),
+            propensity_columns: settings.propensity_columns(),
             mask: settings.is_mask(),
             pairs: settings.pairs(),
             row_dependent: evaluation.plan_row_dependent()?,

@@ -17,8 +17,15 @@ pub(in crate::evaluate) struct Column {
     pub(in crate::evaluate) origin: Option<String>,
     /// For a clipped column: the column it is made from, and the largest inverse propensity.
     pub(in crate::evaluate) clip: Option<(usize, f64)>,
-    /// Whether the propensities carry variances.
+    /// Whether it is known how uncertain the propensities are.
     pub(in crate::evaluate) uncertain: bool,
+    /// How many errors labels have in common.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(in crate::evaluate) common_errors: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A metric that is computed, with its estimators.
@@ -27,6 +34,9 @@ pub(in crate::evaluate) struct ChosenMetric {
     pub(in crate::evaluate) metric: String,
     pub(in crate::evaluate) beta: f64,
     pub(in crate::evaluate) estimators: Vec<Estimator>,
+    /// Columns on which the unbiased estimate is left out, since it would be numerically meaningless.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::evaluate) left_out: Vec<usize>,
 }
 
 impl ChosenMetric {
@@ -156,11 +166,10 @@ impl Settings {
         self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized) || is_pooled(chosen))
     }
 
-    /// The column of the propensities, when there is one set of them: only then is it clear how what is observed varies with what is
-    /// missing.
-    pub(in crate::evaluate) fn only_column(&self) -> Option<usize> {
-        let given = self.columns_of(Estimator::Unbiased);
-        (given.len() == 1).then(|| given[0])
+    /// The columns of propensities. How what is observed varies with what is missing depends on them: with several, it goes by the
+    /// smallest propensity of each label.
+    pub(in crate::evaluate) fn propensity_columns(&self) -> Vec<usize> {
+        self.columns_of(Estimator::Unbiased)
     }
 
     /// Whether labels are looked up that are predicted but nowhere positive: for the bias of clipping, and for the groups of
@@ -211,6 +220,25 @@ impl Settings {
         Ok(uses_counts || self.request.sensitivity.is_some() || self.has_label_metrics()?)
     }
 
+    /// Whether the finish needs single rows: for the variance of means over labels, and for what uncertain propensities do to estimates
+    /// that are no sums over labels.
+    pub(in crate::evaluate) fn has_sample(&self) -> Result<bool> {
+        // Mask intervals need them for what two models have in common.
+        let is_needed = if self.is_mask() { self.models.len() > 1 } else { self.request.bootstrap == 0 };
+        Ok((is_needed && self.has_label_metrics()?) || self.columns.iter().any(|column| column.uncertain))
+    }
+
+    /// Where the common errors of a column start among those of all columns.
+    pub(in crate::evaluate) fn errors_of(&self, column: usize) -> std::ops::Range<usize> {
+        let start = self.columns[..column].iter().map(|column| column.common_errors).sum();
+        start..start + self.columns[column].common_errors
+    }
+
+    /// How many common errors all columns have together.
+    pub(in crate::evaluate) fn error_width(&self) -> usize {
+        self.columns.iter().map(|column| column.common_errors).fold(0, usize::saturating_add)
+    }
+
     /// Whether a metric is a mean over labels.
     pub(in crate::evaluate) fn has_label_metrics(&self) -> Result<bool> {
         for chosen in &self.metrics {
@@ -234,7 +262,9 @@ impl Settings {
                     pooled: term.pooled(),
                 },
                 Shape::Product => Kind::Product,
-                Shape::Set(term) => Kind::Set { term, unbiased: chosen.wants(Estimator::Unbiased) },
+                Shape::Set(term) => {
+                    Kind::Set { term, unbiased: chosen.wants(Estimator::Unbiased), left_out: chosen.left_out.clone() }
+                }
                 Shape::Label(_) => continue,
             };
             let bounds = self.bounds.get(terms.len()).cloned().unwrap_or_default();
@@ -260,8 +290,8 @@ pub(in crate::evaluate) enum Kind {
     Sum { discounts: Vec<f64>, scales: Vec<f64>, weighted: bool, by_relevant: bool, pooled: bool },
     /// `1 - prod (1 - y)`: the complement, which is 0 for the many rows without hits.
     Product,
-    /// Any function of the label set.
-    Set { term: &'static dyn SetTerm, unbiased: bool },
+    /// Any function of the label set, and columns on which its unbiased estimate is left out.
+    Set { term: &'static dyn SetTerm, unbiased: bool, left_out: Vec<usize> },
 }
 
 impl Term {

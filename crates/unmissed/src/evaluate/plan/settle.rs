@@ -1,10 +1,10 @@
 //! From what was asked for to settings: everything is checked here, once.
 
 use super::bounds::bounds;
-use super::columns;
 use super::omega::OmegaFit;
 use super::settings::{KnownPairs, Settings};
 use super::table::Table;
+use super::{columns, meaningless};
 use crate::data::Rate;
 use crate::error::{Error, Result};
 use crate::evaluate::builder::{Evaluation, same};
@@ -14,19 +14,19 @@ use crate::metrics::{Assumption, Estimator};
 use crate::propensity::checks;
 use crate::request::{EMPTY_ROWS, EvaluateRequest, Shard};
 
-/// More cells than this are not looked at: nobody reads so many numbers.
+/// A request for more cells than this is rejected: no report has so many numbers.
 const MOST_CELLS: usize = 1 << 27;
 /// Replicates, whatever they are of.
 const MOST_REPLICATES: usize = 1_000_000;
 
 impl Settings {
-    /// That results do not take more memory than anybody has: also of tallies that come from files.
+    /// Rejects results that would not fit into memory, also of tallies that come from files.
     pub(in crate::evaluate) fn check_size(&self) -> Result<()> {
         let sizes =
             [self.groups.len(), self.models.len().max(self.pair_count()), self.metrics.len(), self.ks().len(), self.columns.len()];
         let cells = sizes.iter().try_fold(1usize, |cells, size| cells.checked_mul(*size)).filter(|cells| *cells <= MOST_CELLS);
         let Some(cells) = cells else {
-            return Err(Error::value("this evaluation has more cells than anybody could read")
+            return Err(Error::value("this evaluation has more cells than can be reported")
                 .expected(format!("at most {MOST_CELLS} numbers"))
                 .hint("ask for fewer groups, models, metrics or values of k"));
         };
@@ -45,7 +45,9 @@ impl Evaluation<'_> {
     pub(in crate::evaluate) fn settle(&self, positives: &Positives) -> Result<(Settings, Table, Vec<Option<OmegaFit>>)> {
         self.check()?;
         let mut notes = self.notes.clone();
-        let metrics = self.chosen_metrics(&mut notes)?;
+        let mut metrics = self.chosen_metrics(&mut notes)?;
+        let mut findings = self.early_findings(positives)?;
+        findings.extend(meaningless::leave_out(self, &mut metrics)?);
         let row_dependent = self.choose_row_dependent(&metrics, &mut notes)?;
         let wants = |estimator| metrics.iter().any(|chosen| chosen.wants(estimator));
         let robust = if wants(Estimator::DoublyRobust) { self.known_pairs() } else { Vec::new() };
@@ -74,7 +76,7 @@ impl Evaluation<'_> {
             relevant: self.label_counts.as_ref().map(|counts| counts.iter().map(|count| u64::from(*count)).sum()),
             hajek: wants(Estimator::Hajek),
             bounds: Vec::new(),
-            findings: self.early_findings(positives)?,
+            findings,
             notes,
             metrics,
         };
@@ -121,16 +123,7 @@ impl Evaluation<'_> {
             return Err(Error::value("rows without a positive stay in the mean of a controlled set")
                 .hint("most rows were not shown what is relevant to them; leaving those out inflates every estimate"));
         }
-        if let Rate::Shown { shown, of } = rate {
-            let positives = |row: usize| self.truth.row_ids(row).len();
-            if let Some(row) = (0..self.truth.rows()).find(|row| positives(*row) > *shown as usize) {
-                return Err(Error::value(format!("row {row} of the controlled set contradicts the rate {shown}/{of}"))
-                    .expected(format!("at most {shown} positives: no more labels were shown to it"))
-                    .found(positives(row).to_string())
-                    .hint("if labels were shown independently, give the rate as a number"));
-            }
-        }
-        Ok(())
+        rate.check_rows(self.truth)
     }
 
     fn group_sizes(&self) -> Vec<(String, u64)> {
@@ -187,7 +180,8 @@ impl Evaluation<'_> {
             let implied = checks::implied_priors(p, stats)?;
             if let Some((label, prior)) = implied.impossible.first() {
                 let count = implied.impossible.len();
-                let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior:.2}", p.origin());
+                let prior = if *prior < 1e6 { format!("{prior:.2}") } else { format!("{prior:.1e}") };
+                let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior}", p.origin());
                 findings.push(Finding::new(&U004, text));
             }
         }

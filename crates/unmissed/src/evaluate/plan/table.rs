@@ -28,6 +28,10 @@ pub(in crate::evaluate) struct Table {
     pub(in crate::evaluate) inverse: Vec<f64>,
     /// Variances of the inverse propensities in the same layout; empty when no propensities carry any.
     pub(in crate::evaluate) variance: Vec<f64>,
+    /// Errors that labels have in common, of all columns, by place; empty when there are none.
+    pub(in crate::evaluate) errors: Vec<f64>,
+    /// How many of them a place has.
+    pub(in crate::evaluate) error_width: usize,
     /// The column that holds the label's weight, when there are weights: so it comes with the same cache line.
     pub(in crate::evaluate) weight_column: Option<usize>,
     /// Groups by place; empty without groups.
@@ -65,6 +69,11 @@ impl Table {
         if self.variance.is_empty() { 0.0 } else { self.variance[place * self.width + column] }
     }
 
+    /// The common errors of a place, of all columns.
+    pub(in crate::evaluate) fn errors(&self, place: usize) -> &[f64] {
+        &self.errors[place * self.error_width..(place + 1) * self.error_width]
+    }
+
     /// The weight of a place; 1 without weights.
     pub(in crate::evaluate) fn weight(&self, place: usize) -> f64 {
         self.weight_column.map_or(1.0, |column| self.inverse_at(place)[column])
@@ -86,6 +95,8 @@ impl Table {
             places.iter().flat_map(|place| values[place * self.width..(place + 1) * self.width].iter().copied()).collect()
         };
         Table {
+            errors: places.iter().flat_map(|place| self.errors(*place).iter().copied()).collect(),
+            error_width: self.error_width,
             width: self.width,
             ids: Some(labels.to_vec()),
             shared: self.shared,
@@ -114,6 +125,7 @@ impl Table {
             shared: self.shared,
             weight_column: self.weight_column,
             ids: Some(labels),
+            error_width: self.error_width,
             ..Table::default()
         };
         if self.shared {
@@ -128,6 +140,7 @@ impl Table {
             if !from.variance.is_empty() {
                 out.variance.extend_from_slice(&from.variance[place * from.width..(place + 1) * from.width]);
             }
+            out.errors.extend_from_slice(from.errors(place));
             if !from.group.is_empty() {
                 out.group.push(from.group[place]);
             }

@@ -13,12 +13,14 @@ pub(in crate::evaluate) mod fixed;
 pub(in crate::evaluate) mod labels;
 pub(in crate::evaluate) mod layout;
 pub(in crate::evaluate) mod precise;
+pub(in crate::evaluate) mod row_sample;
 pub(in crate::evaluate) mod sums;
 
 pub(in crate::evaluate) use self::covered::Covered;
 pub(in crate::evaluate) use self::entries::Entries;
 
 use self::labels::{LabelTally, Positives};
+use self::row_sample::RowSample;
 use self::sums::Totals;
 use crate::error::{Error, Result};
 use crate::evaluate::plan::settings::Settings;
@@ -36,6 +38,8 @@ pub struct Tally {
     pub(in crate::evaluate) positives: Positives,
     /// What the bootstrap draws from, when there is one.
     pub(in crate::evaluate) entries: Option<Entries>,
+    /// Single rows, when the finish needs them.
+    pub(in crate::evaluate) sample: Option<RowSample>,
 }
 
 impl Tally {
@@ -81,8 +85,10 @@ impl Tally {
         }
         self.totals.merge(&other.totals);
         let entries = self.entries.zip(other.entries).map(|(a, b)| a.merge(b));
+        let (seed, depth) = (self.settings.request.seed, self.settings.depth);
+        let sample = self.sample.as_ref().zip(other.sample.as_ref()).map(|(a, b)| a.merge(b, seed, depth));
         let labels = self.labels.iter().zip(&other.labels).map(|(a, b)| a.merge(b)).collect();
-        Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, covered, ..self })
+        Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, sample, covered, ..self })
     }
 
     /// Labels that the finish looks up, ascending: the positive ones, and if need be the predicted ones.

@@ -1,4 +1,4 @@
-//! What was to be seen over halves of the controlled rows, and what was.
+//! Claims about halves of the controlled rows, and what came out.
 
 use super::estimates::VANILLA;
 use super::repeat::Line;

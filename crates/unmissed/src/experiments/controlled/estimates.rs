@@ -14,6 +14,9 @@ const LEVEL: f64 = 0.95;
 /// Nothing is taken to be missing.
 pub(super) const VANILLA: &str = "constant (vanilla)";
 
+/// No propensities: an uncorrected model and one by joint learning are put together on the controlled rows.
+pub(super) const STACK: &str = "stack";
+
 /// Propensities under the name of their method; `None` takes nothing to be missing.
 pub(super) type Estimate = (&'static str, Option<Propensities>);
 

@@ -22,7 +22,7 @@ use crate::report::plot::{Chart, Series};
 use crate::report::{Cell, Column, Table};
 use crate::spec::Named;
 use claims::claims;
-use estimates::{VANILLA, assumed, directly, estimated};
+use estimates::{STACK, VANILLA, assumed, directly, estimated};
 use repeat::{Line, repetitions};
 use source::{Source, sources};
 
@@ -40,8 +40,8 @@ const PAPER: &[(&str, [f64; 3], Option<f64>)] = &[
     ("joint", [68.09, 58.15, 53.62], Some(1236.0)),
 ];
 /// The order of tables.
-const ORDER: [&str; 9] =
-    [VANILLA, "jpv", "jpv, fitted", "power, fitted", "richards, fitted", "direct", "shrunken", "joint", "true"];
+const ORDER: [&str; 10] =
+    [VANILLA, "jpv", "jpv, fitted", "power, fitted", "richards, fitted", "direct", "shrunken", "joint", STACK, "true"];
 
 impl crate::sealed::Sealed for Controlled {}
 
@@ -50,7 +50,7 @@ impl Named for Controlled {
         "controlled"
     }
     fn summary(&self) -> &'static str {
-        "propensities from a controlled set: direct, fitted, shrunken and joint, and the models trained with them"
+        "propensities from a controlled set: direct, fitted, shrunken and joint, the models trained with them, and the stack"
     }
 }
 
@@ -60,7 +60,7 @@ impl Experiment for Controlled {
     }
 
     fn needs(&self) -> &'static str {
-        "a generated survey; coat when it is given (--data); your own copy of Yahoo R3 (--yahoo-r3)"
+        "a generated survey and generated ratings; coat when it is given (--data); your own copy of Yahoo R3 (--yahoo-r3)"
     }
 
     fn duration(&self) -> Took {
@@ -148,6 +148,9 @@ fn rows(source: &Source, method: &'static str, of: &[&Line], [actual, complete, 
             [Cell::from(value), Cell::from(se.filter(|se| *se > 1e-9))]
         };
         complete.row(words().chain((0..3).flat_map(at)));
+    }
+    if method == STACK {
+        return;
     }
     let known = |value: &dyn Fn(&Line) -> Option<f64>| {
         let all: Option<Vec<f64>> = of.iter().map(|line| value(line)).collect();

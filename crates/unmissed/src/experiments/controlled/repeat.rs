@@ -1,17 +1,18 @@
 //! Models trained with each estimate, over halves of the controlled rows.
 
-use super::estimates::{Estimate, VANILLA, assumed, directly, estimated};
+use super::estimates::{Estimate, STACK, VANILLA, assumed, directly, estimated};
 use super::source::Source;
-use crate::data::{Csr, split_rows};
+use crate::data::{Csr, LabelStats, split_rows};
 use crate::error::Result;
 use crate::experiments::Context;
-use crate::experiments::linear_models::{Method, joint_plugin, marked, top};
+use crate::experiments::linear_models::{Correction, Method, joint_plugin, marked, top};
 use crate::experiments::measures::{Seen, log_error, precision};
 use crate::predict::Model;
 use crate::propensity::Propensities;
 use crate::propensity::fit::{CurveEvidence, mse_of};
 use crate::ranks::rank_correlation;
-use crate::train::Tuning;
+use crate::request::TrainRequest;
+use crate::train::{Stack, Trainer, Tuning};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -52,14 +53,17 @@ pub(super) fn repetitions(context: &Context<'_>, source: &Source) -> Result<Vec<
             let ranked = train(context, source, &estimate, &tuning)?;
             trained.push((estimate, ranked));
         }
-        let (model, learned) = joint_plugin(context, &source.train)?;
-        trained.push((("joint", learned), ranks(context, source, &model)?));
+        let (joint, learned) = joint_plugin(context, &source.train)?;
+        trained.push((("joint", learned), ranks(context, source, &joint)?));
+        let (uncorrected, _) = Trainer::new(TrainRequest { seed: context.seed, ..TrainRequest::default() }).train(&source.train)?;
         let mut lines = Vec::new();
         for repetition in 0..count {
-            let (_, test) = halves(context, source, repetition)?;
+            let (estimation, test) = halves(context, source, repetition)?;
             for (estimate, ranked) in &trained {
                 lines.push(judge.line(estimate, ranked, &test)?);
             }
+            let model = stacked(context, source, [&uncorrected, &joint], &estimation)?;
+            lines.push(judge.line(&(STACK, None), &ranks(context, source, &model)?, &test)?);
         }
         Ok(lines)
     })?;
@@ -77,6 +81,23 @@ pub(super) fn repetitions(context: &Context<'_>, source: &Source) -> Result<Vec<
         lines.extend(found);
     }
     Ok(lines)
+}
+
+/// The stack of two models on some controlled rows, as `train --controlled` makes it.
+fn stacked(context: &Context<'_>, source: &Source, [uncorrected, joint]: [&Model; 2], rows: &[usize]) -> Result<Model> {
+    let counts = LabelStats::of(source.train.labels()).dense_counts()?;
+    let shown = source.shown_pairs.as_ref().map(|shown| shown.select_rows(rows));
+    let stack = Stack {
+        uncorrected,
+        joint,
+        counts: &counts,
+        rows: source.train.rows(),
+        controlled: &source.controlled.select_rows(rows),
+        rate: &source.rate(),
+        shown: shown.as_ref(),
+        seed: context.seed,
+    };
+    Ok(stack.fit()?.model)
 }
 
 /// Halves of the controlled rows: to estimate from, to test on.
@@ -110,7 +131,7 @@ impl Judged<'_> {
 }
 
 fn method((name, p): &Estimate) -> Method<'_> {
-    Method { name, propensities: p.as_ref() }
+    Method { name, propensities: p.as_ref(), correction: Correction::Default }
 }
 
 /// The settings for an estimate.

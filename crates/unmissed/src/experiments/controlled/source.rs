@@ -1,11 +1,12 @@
-//! Where surveys come from: coat, or the user's Yahoo R3. Users choose what to rate, and some are shown items at random.
+//! Where surveys come from: two generators, coat, or the user's Yahoo R3. Users choose what to rate, and some are shown items at
+//! random.
 
 use crate::data::Rate;
 use crate::data::csr::checked_cols;
 use crate::data::formats::{Content, ReadOptions, read};
 use crate::data::generators::generate;
 use crate::data::survey::{SurveyOptions, TrainUsers, survey};
-use crate::data::{Csr, Dataset, Ratings};
+use crate::data::{Csr, Dataset, Labels, Ratings};
 use crate::error::{Error, Result};
 use crate::experiments::biased_data::true_propensities;
 use crate::experiments::{Context, DataFolder, YahooR3};
@@ -22,6 +23,8 @@ pub(super) struct Source {
     pub(super) controlled: Dataset<'static>,
     /// How many of how many items are shown.
     pub(super) shown: (u32, u32),
+    /// Which items those were, where it is known.
+    pub(super) shown_pairs: Option<Labels<'static>>,
     /// What is known of generated surveys.
     pub(super) truth: Option<Truth>,
 }
@@ -47,7 +50,7 @@ impl Source {
 
 /// All surveys that there are.
 pub(super) fn sources(context: &Context<'_>) -> Result<Vec<Source>> {
-    let mut sources = vec![artificial(context, context.seed)?];
+    let mut sources = vec![artificial(context, context.seed)?, ratings(context, context.seed)?];
     for given in &context.data {
         if let (Some(train), Some(test)) = (given.file("train.ascii"), given.file("test.ascii")) {
             sources.push(coat(context, given, &train, &test)?);
@@ -59,17 +62,28 @@ pub(super) fn sources(context: &Context<'_>) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-/// A generated survey of the sizes of Yahoo R3, or smaller.
+/// A generated survey of the sizes of Yahoo R3, or smaller: users rate much of what they like, and features are dense.
 pub(super) fn artificial(context: &Context<'_>, seed: u64) -> Result<Source> {
     let sizes = context.size.pick([1000, 600, 1000, 60, 8], [4000, 1500, 2500, 200, 10], [10_000, 3000, 5000, 1000, 10]);
+    generated("survey", sizes, seed)
+}
+
+/// Generated ratings of the same sizes: users rate a handful of what they like, and the rest of their ratings are the features.
+fn ratings(context: &Context<'_>, seed: u64) -> Result<Source> {
+    let sizes = context.size.pick([1000, 600, 1000, 100, 10], [4000, 1500, 2500, 300, 10], [10_000, 3000, 5400, 1000, 10]);
+    generated("ratings", sizes, seed)
+}
+
+fn generated(generator: &str, sizes: [u32; 5], seed: u64) -> Result<Source> {
     let names = ["users", "test-users", "controlled-users", "items", "shown"];
     let changes: Vec<(&str, String)> = names.into_iter().zip(sizes.map(|size: u32| size.to_string())).collect();
-    let data = generate("survey", &changes, seed)?;
+    let data = generate(generator, &changes, seed)?;
     Ok(Source {
-        name: "survey".into(),
+        name: generator.into(),
         train: data.part("train")?.clone(),
         controlled: data.part("controlled")?.clone(),
         shown: (sizes[4], sizes[3]),
+        shown_pairs: Some(data.part("controlled_shown")?.labels().clone()),
         truth: Some(Truth { test: data.part("test_clean")?.clone(), propensities: true_propensities(&data)? }),
     })
 }
@@ -98,5 +112,6 @@ fn made(name: &str, chosen: &Csr<'_, f32>, random: &Csr<'_, f32>, seed: u64, tra
     let made = survey(chosen, random, &SurveyOptions { positive: POSITIVE, seed, train })?;
     // At most the number of items, so nothing is cut off.
     let shown = (made.rate.shown.round() as u32, checked_cols(made.rate.items)?);
-    Ok(Source { name: name.to_owned(), train: made.train, controlled: made.controlled, shown, truth: None })
+    let (train, controlled) = (made.train, made.controlled);
+    Ok(Source { name: name.to_owned(), train, controlled, shown, shown_pairs: None, truth: None })
 }

@@ -4,7 +4,7 @@ use crate::data::{Csr, Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::experiments::Context;
 use crate::experiments::biased_data::{Biased, Complete, NOISES, balls, benchmark};
-use crate::experiments::linear_models::{Method, marked, top};
+use crate::experiments::linear_models::{Correction, Method, marked, top};
 use crate::experiments::measures::{Seen, precision};
 use crate::metrics::Estimator;
 use crate::train::Tuning;
@@ -14,8 +14,8 @@ use serde_json::json;
 /// What models are trained with: the propensities of either noise, or none.
 pub(in crate::experiments) const METHODS: [&str; 3] = [NOISES[0], NOISES[1], "none (vanilla)"];
 
-/// Dimensions and radii of the artificial sets: the paper's labels a row, and a set on which the wrong model is preferred.
-const BALLS: [(usize, &str); 2] = [(6, "0.1,0.8"), (10, "0.2,0.88")];
+/// Dimensions and radii of the artificial sets: the paper's labels per row, and a set on which the wrong model is preferred.
+pub(super) const BALLS: [(usize, &str); 2] = [(6, "0.1,0.8"), (10, "0.2,0.88")];
 
 /// Real sets with more pairs of training row and label than this are done once, which takes as long as many repetitions of others.
 const LARGE: usize = 100_000_000;
@@ -97,7 +97,7 @@ fn set(context: &Context<'_>, name: &str, artificial: bool, make: &dyn Fn(u64) -
     for (noise, by) in NOISES.into_iter().enumerate() {
         let biased = first.biased(noise, context.seed)?;
         for (method, with) in METHODS.into_iter().enumerate() {
-            let method = Method { name: with, propensities: biased.propensities.get(method) };
+            let method = Method { name: with, propensities: biased.propensities.get(method), correction: Correction::Unbiased };
             tunings.push(method.tune(context, &format!("{name} by {by}"), &biased.train)?);
         }
     }
@@ -128,7 +128,7 @@ fn cell(
     biased: &Biased,
     (noise, method, seed): (usize, usize, u64),
 ) -> Result<Cell> {
-    let with = Method { name: METHODS[method], propensities: biased.propensities.get(method) };
+    let with = Method { name: METHODS[method], propensities: biased.propensities.get(method), correction: Correction::Unbiased };
     let model = with.train(context, tuning, &biased.train, seed)?;
     let ranked = top(context, &model, &biased.test)?;
     let on_complete = precision(complete.test.labels(), &ranked, &Seen::Complete)?.map(|(value, _)| value);

@@ -1,4 +1,4 @@
-//! What was to be seen in the table, and what was.
+//! Claims about the table, and what came out.
 
 use super::cells::{Cell, Set};
 use crate::experiments::Outcome;

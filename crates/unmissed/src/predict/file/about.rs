@@ -1,5 +1,8 @@
 //! [`About`]: how a model came to be.
 
+use super::calibration::Calibration;
+use super::choice::Choice;
+use super::stack_table::{LaterOutcome, StackTable};
 use super::tuning::Trial;
 use crate::error::{Error, Result};
 use crate::propensity::checks::EffectiveSampleSize;
@@ -48,10 +51,25 @@ pub struct TrainOutcome {
     pub decided_on_rows: Option<u64>,
     /// The settings that were tried.
     pub tuning: Option<Vec<Trial>>,
+    /// Which losses and decays were tried, when the loss was left open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
+    /// What made log-odds of the scores that the loss left, when something did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// How many positives the training rests on, when they have different weights.
     pub effective_sample_size: Option<EffectiveSampleSize>,
-    /// Labels that occur more often than their propensity allows, so that training raised it to their frequency.
+    /// Labels that are observed more often than their propensity allows, so that training raised it.
     pub raised_propensities: usize,
+    /// Whether the propensities that were given were mostly noise, which was taken out before training.
+    #[serde(default)]
+    pub shrunken_propensities: bool,
+    /// What was compared on a controlled set, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackTable>,
+    /// How later labels took part, when there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<LaterOutcome>,
 }
 
 impl About {

@@ -33,14 +33,21 @@
 
 mod about;
 mod block;
+mod calibration;
+mod choice;
 mod container;
 mod fingerprint;
 mod model;
+mod stack_table;
 mod store;
 mod tuning;
 
 pub use about::{About, TrainOutcome};
+pub use calibration::Calibration;
+pub(crate) use calibration::place;
+pub use choice::{Candidate, Choice};
 pub use fingerprint::fingerprint;
 pub use model::{read, read_source, write};
+pub use stack_table::{LaterOutcome, StackLine, StackTable};
 pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
 pub use tuning::{Setting, Trial, Tuning};

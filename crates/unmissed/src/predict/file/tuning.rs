@@ -45,7 +45,7 @@ pub struct Trial {
     /// Epochs until then, for Adam.
     #[serde(default)]
     pub epoch: Option<usize>,
-    /// The mean over held-out rows of the loss, summed over labels; not known on a validation set.
+    /// The mean over the rows that decide of the loss, summed over labels.
     #[serde(default)]
     pub loss: Option<f64>,
     /// The metric that decides, if one does.
@@ -66,6 +66,9 @@ pub struct Tuning {
     pub criterion: Criterion,
     /// Rows that it was decided on.
     pub rows: u64,
+    /// Labels that it was decided on, where not all were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<u64>,
     /// Everything that was tried, in order.
     pub trials: Vec<Trial>,
 }

@@ -9,6 +9,10 @@
 //! positive has `q^ = 0`: information for a curve, but no propensity. Its cell stays empty, and such labels are counted.
 //! Where counts are small the estimate is wild: `shrunken` is this estimate with the noise taken into account.
 //!
+//! For scores ([`Direct::propensities`]) wild is fine and biased is not: sums over labels average the noise out. There q is not
+//! floored at 1, labels without a controlled positive have `q = 0`, and n_j + 1 takes the place of n_j: the mean of `1/(n_j + 1)` is
+//! nearly `1/E n_j`, that of `1/n_j` is far above it where counts are small.
+//!
 //! # Reference
 //! Schultheis et al., KDD 2022, the phi_direct of the Yahoo experiment. Twice as frequent in the sample as observed:
 //!
@@ -32,8 +36,8 @@ use crate::error::{Error, Result, digits};
 use crate::propensity::distinct::for_each_distinct;
 use crate::propensity::fit::CurveEvidence;
 use crate::propensity::quantiles::clopper_pearson;
-use crate::propensity::table_file::{self, Cells};
-use crate::propensity::{Bound, Interval, Sample, ValueSource};
+use crate::propensity::table_file::{self, Cells, ScoreCells};
+use crate::propensity::{Bound, Interval, Propensities, Sample, ValueSource};
 use crate::spec::Named;
 use serde::Serialize;
 use std::path::Path;
@@ -95,6 +99,8 @@ pub struct Direct {
     counts: Vec<u64>,
     positives: Vec<u64>,
     exposures: Vec<f64>,
+    /// Exposures of one training positive, `N c_j / n`.
+    units: Vec<f64>,
     intervals: Vec<Interval>,
 }
 
@@ -131,6 +137,7 @@ pub fn direct(train: &LabelStats, controlled: &LabelStats, rate: &Rate, level: f
         largest: train.largest() as f64,
         controlled_rows: controlled.rows(),
         exposures: (0..counts.len()).map(exposure).collect(),
+        units: (0..counts.len()).map(|label| share * rate.of(label)).collect(),
         intervals: binomial.iter().enumerate().map(interval).collect(),
         counts,
         positives,
@@ -182,6 +189,34 @@ impl Direct {
     pub fn inverse_variance(&self, label: usize) -> Option<f64> {
         let (q, v) = (self.inverse(label)?, self.positives[label]);
         (v > 0).then(|| q * q * (1.0 / v as f64 + 1.0 / self.counts[label] as f64))
+    }
+
+    /// The inverse propensity for scores, with n_j + 1 for n_j: 0 without a controlled positive, and a number also for labels that
+    /// were never observed. With it its variance, from the noise of both counts.
+    fn score(&self, label: usize) -> (f64, f64) {
+        let (v, count) = (self.positives[label] as f64, self.counts[label] as f64);
+        let exposure = self.units[label] * (count + 1.0);
+        let q = v / exposure;
+        (q, v / (exposure * exposure) + q * q / (count + 1.0))
+    }
+
+    /// Propensities of all labels, for the estimation of metrics: `q` without a floor as their score inverses, with variances. The
+    /// propensity itself is at most 1, and 1 for labels without a controlled positive.
+    pub fn propensities(&self) -> Result<Propensities> {
+        let (inverses, variances): (Vec<f64>, Vec<f64>) = (0..self.len()).map(|label| self.score(label)).unzip();
+        let values: Vec<f64> = (0..self.len()).map(|label| self.propensity(label).unwrap_or(1.0)).collect();
+        let source = |label: usize| match self.inverse(label) {
+            Some(q) if q >= 1.0 => ValueSource::Estimated,
+            _ => ValueSource::Clipped,
+        };
+        let sources = (0..self.len()).map(source).collect();
+        let note = "inverse propensities of scores are not floored at 1: labels without a controlled positive have 0";
+        Propensities::new("direct", values)?
+            .with_sources(sources)?
+            .with_intervals((0..self.len()).map(|label| self.interval(label)).collect())?
+            .with_inverse_variances(variances)?
+            .with_score_inverses(inverses)
+            .map(|propensities| propensities.with_note(note))
     }
 
     /// The interval of p, for labels that were observed: without a controlled positive it reaches up to 1.
@@ -246,9 +281,11 @@ impl Direct {
         let cells = (0..self.len()).map(|label| {
             let clipped = self.inverse(label).is_some_and(|q| q < 1.0);
             let source = self.propensity(label).map(|_| if clipped { ValueSource::Clipped } else { ValueSource::Estimated });
-            Cells { propensity: self.propensity(label), interval: self.interval(label), source }
+            let (inverse, variance) = self.score(label);
+            let score = Some(ScoreCells { inverse, variance: Some(variance), errors: Vec::new() });
+            Cells { propensity: self.propensity(label), interval: self.interval(label), source, score }
         });
-        table_file::write_cells(cells, put)
+        table_file::write_cells(cells, Some(0), put)
     }
 }
 
@@ -257,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_holds_the_estimate_and_an_empty_cell_is_refused_on_reading() {
+    fn the_interval_holds_the_estimate_and_what_is_written_is_read_for_scores() {
         let train = LabelStats::from_counts(100, &[20, 10, 5]).unwrap();
         let controlled = LabelStats::from_counts(50, &[6, 0, 9]).unwrap();
         let estimate = direct(&train, &controlled, &Rate::Common(0.5), 0.95).unwrap();
@@ -268,7 +305,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("direct.csv");
         estimate.write(&path).unwrap();
-        let message = table_file::read(&path, Some(3)).unwrap_err().to_string();
-        assert!(message.contains("direct.csv:3: label 1 has no propensity") && message.contains("shrunken"), "{message}");
+        let (read, made) = (table_file::read(&path, Some(3)).unwrap(), estimate.propensities().unwrap());
+        // 6 of 50 controlled rows, at a rate of one half, and 20 + 1 of 100 training rows.
+        assert!((made.score_inverse(0) - 6.0 / (50.0 * 0.5 * 21.0 / 100.0)).abs() < 1e-12);
+        assert_eq!((made.score_inverse(1), made.get(1), made.source(1)), (0.0, 1.0, ValueSource::Clipped));
+        for label in 0..3 {
+            assert_eq!((read.get(label), read.score_inverse(label)), (made.get(label), made.score_inverse(label)));
+            assert_eq!(read.inverse_variance(label), made.inverse_variance(label));
+        }
     }
 }

@@ -49,6 +49,12 @@ impl Estimate {
         Estimate { values, fit: Some(fit), direct: None, diagnostics: Vec::new(), remarks: Vec::new() }
     }
 
+    /// Of values for all labels that no curve is behind.
+    pub(super) fn without_curve(propensities: Propensities) -> Estimate {
+        let values = EstimatedValues::All(propensities);
+        Estimate { values, fit: None, direct: None, diagnostics: Vec::new(), remarks: Vec::new() }
+    }
+
     /// Of labels with evidence only.
     pub(super) fn with_gaps(direct: Direct) -> Estimate {
         let values = EstimatedValues::WithGaps(direct);
@@ -81,14 +87,15 @@ impl Estimate {
         }
     }
 
-    /// The propensities of all labels; an error when some have none.
+    /// The propensities of all labels; where a direct estimate has gaps they are 1, and scores go by its inverses without a floor.
     pub fn into_propensities(self) -> Result<Propensities> {
         match self.values {
             EstimatedValues::All(propensities) => Ok(propensities),
-            EstimatedValues::WithGaps(direct) => Err(Error::value("the estimate has no value for some labels")
-                .expected(format!("{} values", direct.len()))
-                .found(direct.estimated().to_string())
-                .hint("'shrunken' has a value for every label")),
+            EstimatedValues::WithGaps(direct) if direct.estimated() == 0 => {
+                Err(Error::value("no label has a controlled positive and an observed one")
+                    .hint("are these the labels of the controlled set, with the ids of the training data?"))
+            }
+            EstimatedValues::WithGaps(direct) => direct.propensities(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! [`PropensityEvidence`]: what is known about missing labels besides the training labels, all in one place.
 
 use super::PropensityEstimator;
+use super::anchors::SureRows;
 use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::dag::Dag;
@@ -16,6 +17,8 @@ pub enum EstimatorInput {
     Hierarchy,
     /// Which items were bought with a label, and which rows were viewed with an item.
     Relation,
+    /// How often labels are observed on their surest rows, which follows from the training data and their features.
+    SureRows,
 }
 
 /// A part of it: an option of the command line and a keyword in Python.
@@ -31,8 +34,13 @@ pub struct InputField {
 
 impl EstimatorInput {
     /// All kinds.
-    pub const ALL: [EstimatorInput; 4] =
-        [EstimatorInput::Controlled, EstimatorInput::Later, EstimatorInput::Hierarchy, EstimatorInput::Relation];
+    pub const ALL: [EstimatorInput; 5] = [
+        EstimatorInput::Controlled,
+        EstimatorInput::Later,
+        EstimatorInput::Hierarchy,
+        EstimatorInput::Relation,
+        EstimatorInput::SureRows,
+    ];
 
     /// The parts that it is made of.
     pub fn fields(self) -> &'static [InputField] {
@@ -55,6 +63,8 @@ impl EstimatorInput {
             EstimatorInput::Hierarchy => {
                 &[InputField { name: "hierarchy", value: "TSV", help: "Lines 'child TAB parent' of label ids" }]
             }
+            // Follows from the training data.
+            EstimatorInput::SureRows => &[],
             EstimatorInput::Relation => &[
                 InputField { name: "bought", value: "TSV", help: "Lines 'label TAB item': bought together" },
                 InputField { name: "viewed", value: "TSV", help: "Lines 'item TAB row': viewed together; rows are items too" },
@@ -105,12 +115,21 @@ pub struct PropensityEvidence<'a> {
     later: Option<&'a Labels<'a>>,
     hierarchy: Option<&'a Dag>,
     relation: Option<RelationPairs<'a>>,
+    sure_rows: Option<&'a SureRows>,
 }
 
 impl<'a> PropensityEvidence<'a> {
     /// Only the training labels.
     pub fn new(train: &'a Labels<'a>) -> PropensityEvidence<'a> {
-        PropensityEvidence { train, stats: LabelStats::of(train), controlled: None, later: None, hierarchy: None, relation: None }
+        PropensityEvidence {
+            train,
+            stats: LabelStats::of(train),
+            controlled: None,
+            later: None,
+            hierarchy: None,
+            relation: None,
+            sure_rows: None,
+        }
     }
 
     /// Adds a bias-controlled set.
@@ -141,6 +160,13 @@ impl<'a> PropensityEvidence<'a> {
         self
     }
 
+    /// Adds how often labels are observed on their surest rows.
+    #[must_use]
+    pub fn sure_rows(mut self, sure_rows: &'a SureRows) -> Self {
+        self.sure_rows = Some(sure_rows);
+        self
+    }
+
     /// The training labels.
     pub fn train(&self) -> &'a Labels<'a> {
         self.train
@@ -158,6 +184,7 @@ impl<'a> PropensityEvidence<'a> {
             EstimatorInput::Later => self.later.is_some(),
             EstimatorInput::Hierarchy => self.hierarchy.is_some(),
             EstimatorInput::Relation => self.relation.is_some(),
+            EstimatorInput::SureRows => self.sure_rows.is_some(),
         }
     }
 
@@ -167,20 +194,29 @@ impl<'a> PropensityEvidence<'a> {
         inputs.flat_map(|input| input.fields()).map(|field| field.name).collect()
     }
 
-    /// Refuses evidence that is not about the training labels: sizes that differ, rates out of range.
+    /// Rejects evidence that is not about the training labels, or contradicts itself: sizes that differ, rates out of range, rows
+    /// with more positives than labels were shown.
     pub fn check(&self) -> Result<()> {
         if let Some(controlled) = &self.controlled {
             same_labels(&self.stats, &LabelStats::of(controlled.labels))?;
             controlled.rate.check(self.stats.labels())?;
+            controlled.rate.check_rows(controlled.labels)?;
         }
         if let Some(later) = self.later {
             same_shape(self.train, later)?;
+        }
+        if let Some(sure) = self.sure_rows.filter(|sure| sure.observed.len() != self.train.cols()) {
+            return Err(Error::value("the counts on the surest rows are not those of the training labels")
+                .expected(self.train.cols().to_string())
+                .found(sure.observed.len().to_string()));
         }
         Ok(())
     }
 
     pub(super) fn controlled_of(&self, estimator: &str) -> Result<ControlledSet<'a>> {
-        self.controlled.ok_or_else(|| lacks(estimator, EstimatorInput::Controlled))
+        let controlled = self.controlled.ok_or_else(|| lacks(estimator, EstimatorInput::Controlled))?;
+        controlled.rate.check_rows(controlled.labels)?;
+        Ok(controlled)
     }
 
     pub(super) fn later_of(&self, estimator: &str) -> Result<&'a Labels<'a>> {
@@ -191,12 +227,19 @@ impl<'a> PropensityEvidence<'a> {
         self.hierarchy.ok_or_else(|| lacks(estimator, EstimatorInput::Hierarchy))
     }
 
+    pub(super) fn sure_rows_of(&self, estimator: &str) -> Result<&'a SureRows> {
+        self.sure_rows.ok_or_else(|| lacks(estimator, EstimatorInput::SureRows))
+    }
+
     pub(super) fn relation_of(&self, estimator: &str) -> Result<RelationPairs<'a>> {
         self.relation.ok_or_else(|| lacks(estimator, EstimatorInput::Relation))
     }
 }
 
 fn lacks(estimator: &str, kind: EstimatorInput) -> Error {
+    if kind == EstimatorInput::SureRows {
+        return Error::value(format!("'{estimator}' lacks its evidence")).expected("the features of the training rows");
+    }
     let names: Vec<String> = kind.fields().iter().map(|field| format!("'{}'", field.name)).collect();
     Error::value(format!("'{estimator}' lacks its evidence")).expected(names.join(" and "))
 }

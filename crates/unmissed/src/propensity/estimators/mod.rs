@@ -7,6 +7,7 @@
 //! | [`timelapse`] | a later snapshot of the same rows | upper |
 //! | [`hierarchy`] | ancestors that observed labels imply | upper |
 //! | [`relation`] | what was viewed with what was bought with a label | none |
+//! | [`anchors`] | observed labels alone, on the rows on which a label is surest | lower |
 //!
 //! An estimator is an entry of [`PROPENSITY_ESTIMATORS`]: it names the evidence that it needs and its options, and turns
 //! [`PropensityEvidence`] into an [`Estimate`]. The command line, Python and the audit go by the list, so a new estimator is one
@@ -16,6 +17,7 @@
 //! All but `direct` give a value for every label: where the data say nothing, the fitted curve does, and the value is marked.
 //! Never estimate propensities and evaluate on the same controlled rows: split them.
 
+pub mod anchors;
 pub mod direct;
 mod estimate;
 mod evidence;
@@ -26,6 +28,7 @@ pub mod shrunken;
 mod spec;
 pub mod timelapse;
 
+pub use anchors::SureRows;
 pub use direct::Direct;
 pub use estimate::{Diagnostic, Estimate, EstimatedValues};
 pub use evidence::{ControlledSet, EstimatorInput, InputField, PropensityEvidence, RelationPairs};
@@ -43,7 +46,7 @@ use crate::spec::Named;
 
 /// All propensity estimators.
 pub static PROPENSITY_ESTIMATORS: &[&dyn PropensityEstimator] =
-    &[&direct::Entry, &shrunken::Entry, &timelapse::Entry, &hierarchy::Entry, &relation::Entry];
+    &[&direct::Entry, &shrunken::Entry, &timelapse::Entry, &hierarchy::Entry, &relation::Entry, &anchors::Entry];
 
 /// A way to get propensities from evidence. Only this crate implements it.
 pub trait PropensityEstimator: Named + Sealed + Sync {

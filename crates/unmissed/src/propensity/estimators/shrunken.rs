@@ -3,7 +3,8 @@
 //! `v_j ~ Poisson(E_j q_j)` with `E_j = N c_j pi~_j`, and `q_j ~ Gamma(mean 1/phi(pi~_j), shape kappa)`. The marginal of v_j is
 //! negative binomial; the constants of phi and kappa are those under which the counts are most likely. Then
 //! `q_j | v_j` has mean `(kappa + v_j) / (kappa phi_j + E_j)` and variance `(kappa + v_j) / (kappa phi_j + E_j)^2`, floored at
-//! `q = 1`. Rich data: the direct estimate; no data: the curve.
+//! `q = 1`. Rich data: the direct estimate; no data: the curve. Estimates of metrics use q without the floor and calibrated by bands of
+//! labels with similar counts, so that each band stands for as many controlled positives as there were.
 //!
 //! # Assumes
 //! What `direct` assumes, and that true inverse propensities scatter around the curve like a Gamma. With few controlled rows
@@ -36,8 +37,9 @@ use super::{
     PropensityEvidence, SEED,
 };
 use crate::error::{Error, Result};
+use crate::propensity::calibration::{Seen, calibrated};
 use crate::propensity::distinct::for_each_distinct;
-use crate::propensity::fit::{Fit, FitLoss, FitOptions, fit};
+use crate::propensity::fit::{Fit, FitLoss, FitOptions, common_errors, fit};
 use crate::propensity::quantiles::{gamma_quantile, normal_half_width};
 use crate::propensity::{Bound, Interval, Origin, Phi, Propensities, ValueSource};
 use crate::spec::Named;
@@ -108,6 +110,7 @@ pub fn posterior(kappa: Option<f64>, phi: f64, v: u64, exposure: f64) -> (f64, f
 struct OfLabel {
     p: f64,
     interval: Option<Interval>,
+    /// The variance of 1/p, given the curve.
     variance: f64,
     source: ValueSource,
 }
@@ -127,9 +130,18 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &FitOptions, level: f64)
     let values = estimates.iter().map(|e| e.p).collect();
     let sources = estimates.iter().map(|e| e.source).collect();
     let origin = Origin::estimate(PropensityEstimatorSpec::of_fit(&Entry, family, level, options.seed)?, &fit.phi);
-    let mut propensities = Propensities::clipping(origin, values, sources)?
-        .with_intervals(estimates.iter().map(|e| e.interval).collect())?
-        .with_inverse_variances(estimates.iter().map(|e| e.variance).collect())?;
+    let propensities =
+        Propensities::clipping(origin, values, sources)?.with_intervals(estimates.iter().map(|e| e.interval).collect())?;
+    let seen = |(label, estimate): (usize, &OfLabel)| Seen {
+        count: direct.count(label),
+        positives: direct.positives(label),
+        exposure: direct.exposure(label),
+        inverse: 1.0 / estimate.p,
+        variance: estimate.variance,
+    };
+    let seen: Vec<Seen> = estimates.iter().enumerate().map(seen).collect();
+    let counts: Vec<u64> = (0..direct.len()).map(|label| direct.count(label)).collect();
+    let mut propensities = calibrated(propensities, &seen, common_errors(&fit, &counts, |_| 1.0))?;
     if fit.kappa.is_none() {
         propensities = propensities.with_note("no scatter around the curve can be seen: the estimate is the curve");
     }
@@ -150,21 +162,17 @@ fn estimate(fit: &Fit, count: u64, v: u64, exposure: f64, level: f64) -> OfLabel
     if count == 0 || fit.kappa.is_none() {
         // Only the curve speaks: its own uncertainty, and what the scatter adds for a label that was not looked at.
         let scatter = fit.kappa.map_or(0.0, |kappa| 1.0 / (kappa * phi * phi));
-        let variance = curve_variance.map_or(f64::NAN, |v| v + scatter);
-        let half = normal_half_width(level) * variance.sqrt() * phi;
+        let half = normal_half_width(level) * curve_variance.map_or(f64::NAN, |v| v + scatter).sqrt() * phi;
         // The logarithm of q has standard error se(q) phi.
         let interval = half.is_finite().then(|| Interval { low: phi * (-half).exp(), high: (phi * half.exp()).min(1.0) });
-        return OfLabel { p: phi, interval, variance, source: ValueSource::Curve };
+        return OfLabel { p: phi, interval, variance: scatter, source: ValueSource::Curve };
     }
     let (mean, variance) = posterior(fit.kappa, phi, v, exposure);
     let shape = mean * mean / variance;
     let quantile = |probability| gamma_quantile(shape, probability) * variance / mean;
     let end = |q: f64| (1.0 / q).clamp(0.0, 1.0);
     let interval = Interval { low: end(quantile(1.0 - tail)), high: end(quantile(tail)) };
-    // What the curve's own error leaves after shrinking: the weight of the curve, squared.
-    let weight = mean / (1.0 / phi) * (fit.kappa.unwrap_or(0.0) * phi / (fit.kappa.unwrap_or(0.0) * phi + exposure));
-    let from_curve = curve_variance.map_or(0.0, |v| v * weight * weight);
-    OfLabel { p: 1.0 / mean, interval: Some(interval), variance: variance + from_curve, source: ValueSource::Estimated }
+    OfLabel { p: 1.0 / mean, interval: Some(interval), variance, source: ValueSource::Estimated }
 }
 
 #[cfg(test)]

@@ -49,7 +49,9 @@ pub use starts::Start;
 pub(crate) use beta_binomial::BetaBinomial;
 pub(crate) use likelihood::maximise;
 
-use super::{Phi, Sample};
+use super::distinct::for_each_distinct;
+use super::{Phi, Propensities, Sample};
+use crate::data::LabelStats;
 use crate::error::{Error, Result};
 use coordinates::Coordinates;
 use quality::Quality;
@@ -168,6 +170,18 @@ impl Fit {
         self.quality.inverse_variance(&self.phi, self.sample.at(count, self.phi.alpha()))
     }
 
+    /// Independent errors of the fitted `1/p` that all counts have in common, one for each constant that the data determine.
+    pub fn inverse_errors(&self, count: f64) -> Option<Vec<f64>> {
+        self.quality.inverse_errors(&self.phi, self.sample.at(count, self.phi.alpha()))
+    }
+
+    /// The propensities of the labels of `stats`, with the errors of the curve, which labels have in common.
+    pub fn propensities(&self, stats: &LabelStats) -> Result<Propensities> {
+        let propensities = self.phi.propensities(stats)?;
+        let places: Vec<u64> = stats.dense_counts()?;
+        propensities.with_common_errors(common_errors(self, &places, |_| 1.0))
+    }
+
     /// Worst objective over the searches divided by the best: how much it mattered where the search started.
     /// `None` with a single search, which has nothing to agree with.
     pub fn spread(&self) -> Option<f64> {
@@ -177,6 +191,14 @@ impl Fit {
         let worst = self.starts.iter().map(|start| start.objective).fold(self.objective, f64::max);
         Some(if self.objective > 0.0 { worst / self.objective } else { 1.0 })
     }
+}
+
+/// Errors of the curve at the counts of labels, each times a weight by label; empty where the data do not determine the constants.
+pub(super) fn common_errors(fit: &Fit, counts: &[u64], weight: impl Fn(usize) -> f64) -> Vec<Vec<f64>> {
+    let by_count = for_each_distinct(counts, |count| fit.inverse_errors(fit.phi.seen(count)));
+    let errors = by_count.first().and_then(Option::as_ref).map_or(0, Vec::len);
+    let of = |error: usize, label: usize| by_count[label].as_ref().map_or(0.0, |all| all[error] * weight(label));
+    (0..errors).map(|error| (0..counts.len()).map(|label| of(error, label)).collect()).collect()
 }
 
 /// Fits the constants of a curve (those of `family` are one of the starts).

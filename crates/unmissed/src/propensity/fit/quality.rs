@@ -15,6 +15,8 @@ pub(super) struct Quality {
     inside: Vec<usize>,
     /// Their covariance, row by row; `None` when the data do not determine them.
     covariance: Option<Vec<f64>>,
+    /// Its Cholesky factor.
+    lower: Option<Vec<f64>>,
     at_bound: Vec<String>,
 }
 
@@ -37,7 +39,8 @@ impl Quality {
             }
         }
         let covariance = covariance(phi, &inside, &weights);
-        Quality { inside, covariance, at_bound }
+        let lower = covariance.as_ref().map(|covariance| cholesky(covariance, inside.len()));
+        Quality { inside, covariance, lower, at_bound }
     }
 
     pub(super) fn standard_errors(&self, phi: &Phi) -> Vec<Option<f64>> {
@@ -79,6 +82,38 @@ impl Quality {
         }
         Some(variance / p.powi(4))
     }
+
+    /// Independent errors of 1/p that all places have in common, one for each constant: their squares add up to the variance.
+    pub(super) fn inverse_errors(&self, phi: &Phi, at: At) -> Option<Vec<f64>> {
+        let lower = self.lower.as_ref()?;
+        let mut gradient = vec![0.0; phi.theta().len()];
+        let p = phi.curve().gradient(phi.theta(), at, &mut gradient).clamp(1e-12, 1.0);
+        let k = self.inside.len();
+        let error = |column: usize| {
+            let along = self.inside.iter().enumerate().map(|(row, a)| gradient[*a] * lower[row * k + column]);
+            -along.sum::<f64>() / (p * p)
+        };
+        Some((0..k).map(error).collect())
+    }
+}
+
+/// `L` with `matrix = L L'`, row by row. What rounding leaves of a number that should be 0 counts as 0.
+fn cholesky(matrix: &[f64], k: usize) -> Vec<f64> {
+    let mut lower = vec![0.0; k * k];
+    for row in 0..k {
+        for column in 0..=row {
+            let known: f64 = (0..column).map(|at| lower[row * k + at] * lower[column * k + at]).sum();
+            let rest = matrix[row * k + column] - known;
+            lower[row * k + column] = if row == column {
+                rest.max(0.0).sqrt()
+            } else if lower[column * k + column] > 0.0 {
+                rest / lower[column * k + column]
+            } else {
+                0.0
+            };
+        }
+    }
+    lower
 }
 
 /// Inverse of the information `sum w grad grad^T`, unless its scaled form is singular.
@@ -170,5 +205,6 @@ mod tests {
             assert!((found - expected).abs() < 1e-12);
         }
         assert!(invert_symmetric(&[1.0, 1.0, 1.0, 1.0], 2).is_none());
+        assert_eq!(cholesky(&[4.0, 2.0, 2.0, 10.0], 2), [2.0, 0.0, 1.0, 3.0]);
     }
 }

@@ -55,8 +55,8 @@ static PRESETS: &[Preset] = &[
     Preset {
         name: "default",
         theta: &[0.55, 1.5],
-        about: "the mean of the two others, which everybody uses elsewhere; the paper objects that nothing was fitted at all, and \
-                that the curve changes when the data are copied",
+        about: "the mean of the two others, used for all other data sets; the paper objects that it was fitted to nothing, and that \
+                the curve changes when the data are copied",
         data: &[],
     },
 ];

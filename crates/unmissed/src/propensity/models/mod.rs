@@ -109,9 +109,18 @@ pub fn parse(text: &str) -> Result<PropensitySpec> {
 pub fn family(text: &str) -> Result<Phi> {
     let (name, arguments) = split(text);
     by_name(name)?.family(arguments)?.ok_or_else(|| {
-        let curves: Vec<&str> = PROPENSITY_MODELS.iter().flat_map(|model| model.curves()).map(|curve| curve.name()).collect();
-        Error::value(format!("'{text}' has no constants to fit")).expected(format!("a curve: {}", curves.join(", ")))
+        Error::value(format!("'{text}' has no constants to fit")).expected(format!("a curve: {}", families().join(", ")))
     })
+}
+
+/// The names of all curves that can be fitted.
+///
+/// ```
+/// use unmissed::propensity::models;
+/// assert!(models::families().iter().all(|name| models::family(name).is_ok()));
+/// ```
+pub fn families() -> Vec<&'static str> {
+    PROPENSITY_MODELS.iter().flat_map(|model| model.curves()).map(|curve| curve.name()).collect()
 }
 
 fn by_name(name: &str) -> Result<&'static dyn PropensityModel> {
@@ -166,6 +175,15 @@ mod tests {
             let json = serde_json::to_string(&spec).unwrap();
             assert_eq!(json, format!("\"{canonical}\""));
             assert_eq!(serde_json::from_str::<PropensitySpec>(&json).unwrap(), spec, "{text}");
+        }
+    }
+
+    /// What a fit finds is written into files as a spec.
+    #[test]
+    fn every_curve_is_read_back_from_its_spec() {
+        for name in families() {
+            let phi = family(name).unwrap();
+            assert_eq!(parse(&phi.spec()).unwrap().curve(), Some(&phi), "{name}");
         }
     }
 

@@ -58,7 +58,7 @@ impl PropensityModel for Richards {
         if !missing.is_empty() {
             return Err(Error::value(format!("'{spec}': {} not given", missing.join(", ")))
                 .expected(self.syntax())
-                .hint("nobody published constants for this curve: fit them to an estimate"));
+                .hint("there are no published constants for this curve: fit them to an estimate"));
         }
         let phi = read_constants(spec, &RichardsCurve, vec![1.0; 6], true)?;
         // With e below 1 the curve may pass d on its way: the largest prior is where it would.

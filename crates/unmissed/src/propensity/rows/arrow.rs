@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// First and (minus) second derivatives of the likelihood, without penalties.
 #[derive(Clone)]
-pub(super) struct Arrow {
+pub(crate) struct Arrow {
     width: usize,
     slope: Vec<f64>,
     /// Lower triangle, row by row in a full square.
@@ -19,17 +19,17 @@ pub(super) struct Arrow {
 }
 
 /// A step of Newton's method.
-pub(super) struct Step {
-    pub(super) beta: Vec<f64>,
-    pub(super) effects: Vec<f64>,
+pub(crate) struct Step {
+    pub(crate) beta: Vec<f64>,
+    pub(crate) effects: Vec<f64>,
     /// What the step is expected to gain, times two.
-    pub(super) decrement: f64,
+    pub(crate) decrement: f64,
     /// Minus the second derivative by each effect, penalty included.
-    pub(super) curvatures: Vec<f64>,
+    pub(crate) curvatures: Vec<f64>,
 }
 
 impl Arrow {
-    pub(super) fn zero(width: usize, labels: usize) -> Arrow {
+    pub(crate) fn zero(width: usize, labels: usize) -> Arrow {
         Arrow {
             width,
             slope: vec![0.0; width],
@@ -41,7 +41,7 @@ impl Arrow {
     }
 
     /// Adds a pair with its `y - p` and `p (1 - p)`, both times its weight.
-    pub(super) fn add(&mut self, x: &[f64], label: usize, residual: f64, spread: f64) {
+    pub(crate) fn add(&mut self, x: &[f64], label: usize, residual: f64, spread: f64) {
         let d = self.width;
         self.slopes[label] += residual;
         self.curvatures[label] += spread;
@@ -58,7 +58,7 @@ impl Arrow {
         }
     }
 
-    pub(super) fn plus(&mut self, other: &Arrow) {
+    pub(crate) fn plus(&mut self, other: &Arrow) {
         self.combine(other, 1.0);
     }
 
@@ -80,15 +80,15 @@ impl Arrow {
         add(&mut self.cross, &other.cross);
     }
 
-    /// The step from `beta` and `effects`, where the derivatives were taken, with the penalties `|b|^2 / 2` (but for the constant
-    /// column) and `sum u^2 / (2 v)`.
-    pub(super) fn step(&self, beta: &[f64], effects: &[f64], variance: f64) -> Result<Step> {
+    /// The step from `beta` and `effects`, where the derivatives were taken, with the penalties `ridge |b|^2 / 2` (but for the
+    /// constant column) and `sum u^2 / (2 v)`.
+    pub(crate) fn step(&self, beta: &[f64], effects: &[f64], variance: f64, ridge: f64) -> Result<Step> {
         let d = self.width;
         let mut slope = self.slope.clone();
         let mut curvature = self.curvature.clone();
         for (a, beta) in beta.iter().enumerate().skip(1) {
-            slope[a] -= beta;
-            curvature[a * d + a] += 1.0;
+            slope[a] -= ridge * beta;
+            curvature[a * d + a] += ridge;
         }
         let slopes: Vec<f64> = self.slopes.iter().zip(effects).map(|(slope, effect)| slope - effect / variance).collect();
         let curvatures: Vec<f64> = self.curvatures.iter().map(|curvature| curvature + 1.0 / variance).collect();
@@ -163,7 +163,7 @@ mod tests {
         arrow.slopes = vec![1.0];
         arrow.curvatures = vec![2.0];
         arrow.cross = vec![1.0];
-        let step = arrow.step(&[0.0], &[0.5], 0.5).unwrap();
+        let step = arrow.step(&[0.0], &[0.5], 0.5, 1.0).unwrap();
         // [[4, 1], [1, 4]] (b, u) = (3, 0): b = 12/15, u = -3/15.
         assert!((step.beta[0] - 0.8).abs() < 1e-12 && (step.effects[0] + 0.2).abs() < 1e-12);
         assert!((step.decrement - 2.4).abs() < 1e-12);

@@ -17,7 +17,7 @@
 //! # Reference
 //! MacKay, "Bayesian interpolation", 1992, for the choice of v.
 
-mod arrow;
+pub(crate) mod arrow;
 mod balance;
 mod calibration;
 mod covariates;
@@ -29,6 +29,7 @@ mod matched;
 mod matched_rows;
 mod missed;
 mod newton;
+mod pair_propensities;
 mod rank_hits;
 mod refit;
 
@@ -39,6 +40,7 @@ pub use given::{CovariateLevel, GivenCovariate, GivenName};
 pub use given_file::read_columns;
 pub use matched_rows::MatchedRows;
 pub(crate) use missed::{MissedModel, RankedRow};
+pub use pair_propensities::PairPropensities;
 pub use rank_hits::RankHits;
 
 use newton::Parameters;

@@ -17,6 +17,8 @@ pub(super) struct Parameters {
 
 /// Propensities are kept away from 0, where inverse ones would be infinite.
 const LEAST: f64 = 1e-9;
+/// The penalty of coefficients, whose columns have a standard deviation of 1.
+pub(super) const RIDGE: f64 = 1.0;
 /// Steps of Newton's method.
 const STEPS: usize = 50;
 /// Below this expected gain of a step, times two, the search is at its end.
@@ -80,7 +82,7 @@ pub(super) fn maximise(pairs: &Matched, weights: &[f64], variance: f64, start: &
     let mut point = Point { converged: false, ..start.clone() };
     let mut value = objective(pairs, weights, variance, &point);
     for _ in 0..STEPS {
-        let step = derivatives(pairs, weights, &point).step(&point.beta, &point.effects, variance)?;
+        let step = derivatives(pairs, weights, &point).step(&point.beta, &point.effects, variance, RIDGE)?;
         point.curvatures = step.curvatures;
         if step.decrement < GAIN {
             point.converged = true;

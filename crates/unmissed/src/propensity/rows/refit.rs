@@ -6,7 +6,7 @@
 use super::arrow::Arrow;
 use super::balance::Balance;
 use super::matched::Matched;
-use super::newton::{Parameters, Point};
+use super::newton::{Parameters, Point, RIDGE};
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, stream};
 use rand_distr::{Distribution, Poisson};
@@ -50,7 +50,7 @@ impl<'f> Refits<'f> {
         let mut all = Arrow::zero(pairs.width, pairs.labels.len());
         parts.iter().for_each(|part| all.plus(part));
         let stepped = |arrow: &Arrow| -> Result<Point> {
-            let step = arrow.step(&self.point.beta, &self.point.effects, self.variance)?;
+            let step = arrow.step(&self.point.beta, &self.point.effects, self.variance, RIDGE)?;
             Ok(self.point.moved(&step.beta, &step.effects, 1.0))
         };
         let whole = stepped(&all)?;

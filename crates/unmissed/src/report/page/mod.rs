@@ -201,10 +201,14 @@ fn assumptions(result: &AuditResult) -> HtmlTable {
 
 fn repeat(result: &AuditResult) -> String {
     let provenance = &result.provenance;
+    let replicates = match provenance.request.bootstrap {
+        0 => String::new(),
+        count => format!(", {count} bootstrap replicates"),
+    };
     format!(
-        "unmissed {} for {}, seed {}, {} bootstrap replicates. The same files, version and processor features give the same numbers on \
-         any number of threads.",
-        provenance.version, provenance.target, provenance.request.seed, provenance.request.bootstrap
+        "unmissed {} for {}, seed {}{replicates}. The same files, version and processor features give the same numbers on any number of \
+         threads.",
+        provenance.version, provenance.target, provenance.request.seed
     )
 }
 

@@ -1,4 +1,4 @@
-//! What is to be seen on a chart, without how.
+//! What a chart shows, apart from how it is drawn.
 
 /// A chart: series of points on two axes.
 ///

@@ -1,6 +1,6 @@
 //! Charts: curves and points on linear or logarithmic axes, as SVG or PNG.
 //!
-//! A [`Chart`] says what is to be seen; [`svg`] draws it, [`png`] turns the drawing into pixels (with `resvg` and a font that
+//! A [`Chart`] says what to show; [`svg`] draws it, [`png`] turns the drawing into pixels (with `resvg` and a font that
 //! comes along, so that it looks the same on every machine), and [`write()`] picks one of the two by the name of the file.
 //! Pages draw the same in classes that follow their theme. The colours can be told apart with any kind of colour vision, and
 //! the legend stands beside the data. Points that an axis cannot show (zero on a logarithmic one, NaN anywhere) are left out,

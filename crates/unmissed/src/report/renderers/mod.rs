@@ -5,11 +5,11 @@
 //! direction out of every text. Renderers for machines (`csv`, `json`) keep full precision and every character.
 //! Adding a renderer is one new file and one line in the list.
 
-mod csv;
-mod json;
-mod latex;
-mod markdown;
-mod table;
+pub mod csv;
+pub mod json;
+pub mod latex;
+pub mod markdown;
+pub mod table;
 
 use super::Document;
 use crate::error::Result;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The folder of a data set, such as `bibtex`; without it a line says that the test is skipped, and why.
 pub fn data(name: &str) -> Option<PathBuf> {
     let given = given_folder();
-    let path = given.clone().unwrap_or_else(|| beside_the_checkout("data")).join(name);
+    let path = given.clone().unwrap_or_else(|| root().join("../shared/data")).join(name);
     if path.is_dir() {
         return Some(path);
     }
@@ -16,24 +16,14 @@ pub fn data(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// The folder with the values of independent implementations.
-pub fn golden() -> Option<PathBuf> {
-    let given = given_folder().map(|folder| folder.join("golden")).filter(|folder| folder.is_dir());
-    let path = given.unwrap_or_else(|| beside_the_checkout("golden"));
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("skipped: no folder 'golden' beside the checkout or in the folder of UNMISSED_DATA");
-    None
+/// The folder with small data and the values that independent implementations have for them.
+pub fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden")
 }
 
 /// What `UNMISSED_DATA` says, relative to the root of the checkout.
 fn given_folder() -> Option<PathBuf> {
     std::env::var_os("UNMISSED_DATA").filter(|folder| !folder.is_empty()).map(|folder| root().join(folder))
-}
-
-fn beside_the_checkout(name: &str) -> PathBuf {
-    root().join("../shared").join(name)
 }
 
 fn root() -> PathBuf {

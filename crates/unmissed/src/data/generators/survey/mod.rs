@@ -24,19 +24,22 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 //!
+//! Real users also choose by how much they like an item. With `rise` above 0 the log odds of a pair's propensity are those of p_j
+//! plus `rise (t_i . v_j - mean)`, where the mean is over pairs in which the item is relevant; the table then has the mean
+//! propensity of each item over these pairs.
+//!
 //! # Assumes
-//! Observation depends on the item only, and is independent between items and users. Real users also choose by how much they
-//! like an item.
+//! Observation is independent between items and users; without `rise` it depends on the item only.
 //!
 //! # Reference
 //! The design follows the Yahoo R3 survey (1 000 songs, 10 random ones for each controlled user) at a similar size:
 //! Marlin, Zemel: *Collaborative prediction and ranking with non-random missing data*, RecSys 2009.
 
-mod world;
+pub(super) mod world;
 
 use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
 use crate::data::csr::checked_cols;
-use crate::data::{Dataset, Labels, mask_shard};
+use crate::data::{Dataset, Labels};
 use crate::error::Result;
 use crate::spec::Named;
 use world::{Item, World, draw};
@@ -78,6 +81,7 @@ impl Generator for Survey {
             GeneratorParameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
             GeneratorParameter { name: "gamma", default: "0.5", help: "exponent of the propensity curve" },
             GeneratorParameter { name: "scatter", default: "0.5", help: "standard deviation of log propensities around the curve" },
+            GeneratorParameter { name: "rise", default: "0", help: "how much more often users rate what they like more" },
         ]
     }
 
@@ -96,16 +100,14 @@ impl Generator for Survey {
         for (observed, complete, users, part) in
             [("train", "train_clean", "users", TRAIN), ("test", "test_clean", "test-users", TEST)]
         {
-            let truth = world.users(settings.whole(users, 1)?, part, all)?;
-            let propensities: Vec<f64> = world.items.iter().map(|item| item.propensity).collect();
-            let kept = mask_shard(truth.labels(), &propensities, seed, row_number(part, 0))?;
-            parts.push((observed, Dataset::new(truth.features().cloned(), kept)?));
-            parts.push((complete, truth));
+            let made = world.users(settings.whole(users, 1)?, part, all)?;
+            parts.push((observed, Dataset::new(made.relevant.features().cloned(), made.observed)?));
+            parts.push((complete, made.relevant));
         }
         let controlled_users = settings.whole("controlled-users", 1)?;
         let shown = |row| draw(seed, row, shown_each, items);
         let pattern = (0..controlled_users).map(|row| shown(row_number(CONTROLLED, row)));
-        parts.push(("controlled", world.users(controlled_users, CONTROLLED, shown)?));
+        parts.push(("controlled", world.users(controlled_users, CONTROLLED, shown)?.relevant));
         parts.push(("controlled_shown", Dataset::new(None, Labels::from_ids(items.into(), pattern)?)?));
         let column = |get: fn(&Item) -> Vec<f64>| world.items.iter().map(get).collect();
         Ok(Generated {
@@ -184,6 +186,30 @@ mod tests {
         let prior = 20.0 / 120.0;
         // Relevant items of a user come together; their number within 12 has a variance of at most a few times binomial.
         assert!((relevant_share - prior).abs() < 8.0 * (prior * (1.0 - prior) / 36_000f64).sqrt(), "{relevant_share}");
+    }
+
+    /// The masks are those of `mask`, and with `rise` an item is observed as often as the table says.
+    #[test]
+    fn observation_follows_the_table_whether_it_depends_on_the_user_or_not() {
+        let data = Survey.generate(&small(), 5).unwrap();
+        let p: Vec<f64> = data.table("propensities").unwrap().rows.iter().map(|row| row[0]).collect();
+        let masked = crate::data::mask(data.part("train_clean").unwrap().labels(), &p, 5).unwrap();
+        assert!(*data.part("train").unwrap().labels() == masked);
+        let mut rising = small();
+        rising.set("rise", "1.5").unwrap();
+        let data = Survey.generate(&rising, 5).unwrap();
+        let counts = |stem: &str| LabelStats::of(data.part(stem).unwrap().labels());
+        let (complete, observed) = (counts("train_clean"), counts("train"));
+        let (mut chi_square, mut df) = (0.0, 0.0);
+        for (label, row) in data.table("propensities").unwrap().rows.iter().enumerate() {
+            let (n, p) = (complete.count(label as u32) as f64, row[0]);
+            if n * p * (1.0 - p) >= 5.0 {
+                chi_square += (observed.count(label as u32) as f64 - n * p).powi(2) / (n * p * (1.0 - p));
+                df += 1.0;
+            }
+        }
+        // Given the number of relevant pairs, their likings vary, too: somewhat wider than binomial.
+        assert!(df >= 60.0 && chi_square < 1.5 * df + 4.0 * (2.0f64 * df).sqrt(), "{chi_square} on {df} degrees of freedom");
     }
 
     #[test]

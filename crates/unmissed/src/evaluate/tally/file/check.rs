@@ -6,6 +6,7 @@ use crate::evaluate::tally::Tally;
 use crate::evaluate::tally::exact_layout::ExactLayout;
 use crate::evaluate::tally::labels::LabelTally;
 use crate::evaluate::tally::layout::Layout;
+use crate::evaluate::tally::row_sample::RowSample;
 use crate::metrics::Shape;
 
 pub(super) fn broken(what: &str) -> Error {
@@ -57,6 +58,10 @@ impl Tally {
         }
         let settings = &self.settings;
         let is_sound = self.entries.as_ref().is_none_or(|of| of.is_sound(settings.models.len(), settings.labels, settings.rows));
+        let is_sample = |sample: &RowSample| sample.is_sound(settings.models.len(), settings.labels, settings.rows, settings.depth);
+        if self.sample.as_ref().is_some_and(|sample| !is_sample(sample)) {
+            return Err(broken("its sample of rows"));
+        }
         if self.positives.counts.len() != self.positives.ids.len() || !ascend(&self.positives.ids) || !is_sound {
             return Err(broken("its positives"));
         }
@@ -70,6 +75,7 @@ impl Tally {
         let groups = if self.settings.groups.len() > 1 { ids.len() } else { 0 };
         if self.table.inverse.len() != rows * self.table.width
             || !(variances == 0 || variances == ids.len() * self.table.width)
+            || Some(self.table.errors.len()) != ids.len().checked_mul(self.table.error_width)
             || self.table.group.len() != groups
         {
             return Err(broken("its table of labels"));

@@ -2,7 +2,8 @@
 //!
 //! Eight bytes `unmissed`, the version, the settings as JSON with their length, then arrays of little-endian numbers with their
 //! lengths, and at the end a BLAKE3 checksum of everything before. Numbers keep every bit, so merged shards give the bytes of one
-//! run. Names that end in `.gz` or `.zst` are compressed. Files of version 2 are read too (`v2.rs`).
+//! run. Names that end in `.gz` or `.zst` are compressed. Files of version 3, which kept neither a sample of rows nor common errors of
+//! propensities, are read too, and those of version 2 (`v2.rs`).
 
 mod check;
 mod reader;
@@ -11,6 +12,7 @@ mod v2;
 use self::reader::Reader;
 use super::exact::{ExactSum, PIECES};
 use super::labels::{LabelTally, Positives};
+use super::row_sample::RowSample;
 use super::sums::{RowCounts, Totals};
 use super::{Covered, Entries, Tally};
 use crate::data::{Output, Source};
@@ -20,7 +22,9 @@ use crate::evaluate::plan::table::Table;
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"unmissed";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
+/// The last version without a sample of rows.
+const WITHOUT_SAMPLE: u32 = 3;
 
 impl Tally {
     /// Writes the tally to a file.
@@ -66,6 +70,14 @@ impl Tally {
             put(&mut out, entries.positives.as_flattened());
             entries.predicted.iter().for_each(|of_model| put(&mut out, of_model.as_flattened()));
         }
+        put(&mut out, &table.errors);
+        put(&mut out, &[u8::from(self.sample.is_some())]);
+        if let Some(sample) = &self.sample {
+            put(&mut out, &sample.rows);
+            put(&mut out, &sample.offsets);
+            put(&mut out, &sample.positives);
+            sample.tops.iter().for_each(|of_model| put(&mut out, of_model));
+        }
         let sum = blake3::hash(&out);
         out.extend(sum.as_bytes());
         Ok(out)
@@ -77,7 +89,7 @@ impl Tally {
             return Err(Error::format("not a tally").expected("a file that 'evaluate --tally' wrote"));
         };
         let tally = match (Reader { rest }).take::<4>().map(u32::from_le_bytes)? {
-            VERSION => read_current(bytes)?,
+            WITHOUT_SAMPLE | VERSION => read_current(bytes)?,
             v2::VERSION => v2::read(bytes)?,
             version => {
                 return Err(Error::format("a tally of another version")
@@ -100,10 +112,10 @@ fn read_current(bytes: &[u8]) -> Result<Tally> {
         return Err(damaged());
     }
     let mut reader = Reader { rest: &body[MAGIC.len()..] };
-    reader.take::<4>()?;
+    let version = u32::from_le_bytes(reader.take::<4>()?);
     let settings: Settings = reader.json()?;
     settings.check_size()?;
-    let table = read_table(&mut reader, &settings)?;
+    let mut table = read_table(&mut reader, &settings)?;
     let covered = Covered::from_ends(&reader.list::<u64>()?, settings.rows).ok_or_else(|| check::broken("its rows"))?;
     let bounded = reader.list()?;
     let (pieces, beyond) = (reader.list::<i64>()?, reader.list::<u64>()?);
@@ -120,13 +132,21 @@ fn read_current(bytes: &[u8]) -> Result<Tally> {
     if reader.list::<u8>()? == [1] {
         entries = Some(read_entries(&mut reader, &settings)?);
     }
-    Ok(Tally { settings, table, covered, totals, labels, positives, entries })
+    let mut sample = None;
+    if version != WITHOUT_SAMPLE {
+        table.errors = reader.list()?;
+        if reader.list::<u8>()? == [1] {
+            sample = Some(read_sample(&mut reader, &settings)?);
+        }
+    }
+    Ok(Tally { settings, table, covered, totals, labels, positives, entries, sample })
 }
 
 fn read_table(reader: &mut Reader<'_>, settings: &Settings) -> Result<Table> {
     let mut table = Table { width: settings.width(), ids: Some(reader.list()?), ..Table::default() };
     (table.inverse, table.variance) = (reader.list()?, reader.list()?);
     table.group = reader.list()?;
+    table.error_width = settings.error_width();
     table.shared = settings.columns.len() == 1 && !settings.weighted;
     table.weight_column = settings.weighted.then_some(settings.columns.len());
     Ok(table)
@@ -147,6 +167,15 @@ fn read_entries(reader: &mut Reader<'_>, settings: &Settings) -> Result<Entries>
         entries.predicted.push(reader.rows()?);
     }
     Ok(entries)
+}
+
+fn read_sample(reader: &mut Reader<'_>, settings: &Settings) -> Result<RowSample> {
+    let (rows, offsets, positives) = (reader.list()?, reader.list()?, reader.list()?);
+    let mut sample = RowSample { rows, offsets, positives, tops: Vec::new() };
+    for _ in &settings.models {
+        sample.tops.push(reader.list()?);
+    }
+    Ok(sample)
 }
 
 fn put_table(out: &mut Vec<u8>, table: &Table) {

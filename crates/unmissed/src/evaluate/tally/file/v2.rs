@@ -139,7 +139,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tally> {
         found.predicted.iter_mut().for_each(|of_model| of_model.sort_unstable());
         entries = Some(found);
     }
-    Ok(Tally { settings, table, covered, totals, labels, positives, entries })
+    Ok(Tally { settings, table, covered, totals, labels, positives, entries, sample: None })
 }
 
 /// Where version 2 had its sums: slots of best row terms, of models and of pairs, each `width` columns long, then counters.

@@ -1,0 +1,40 @@
+//! Which loss and decay plain training took, and what else it tried.
+
+use serde::{Deserialize, Serialize};
+
+/// The losses and decays that were tried for plain training, and what they were tried on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Held-out rows.
+    pub rows: u64,
+    /// Labels that were tried.
+    pub labels: u64,
+    /// Pairs of them that were observed on the held-out rows.
+    pub positives: u64,
+    /// Everything that was tried, in order.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A loss with a decay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The loss.
+    pub loss: String,
+    /// Strength of the L2 penalty.
+    pub decay: f64,
+    /// The mean over observed pairs of held-out rows of `-ln(e^z / (e^z + sum e^z'))`, where z is the pair's calibrated score and the sum
+    /// goes over the labels of its row that were tried and not observed.
+    pub ranking_loss: f64,
+    /// How long it took. Not part of model files: the same run makes the same bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Whether it is the best.
+    pub chosen: bool,
+}
+
+impl Choice {
+    /// What did best.
+    pub fn best(&self) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.chosen)
+    }
+}

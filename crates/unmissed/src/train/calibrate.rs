@@ -1,0 +1,390 @@
+//! Log-odds from scores: a factor and a summand for each label, found on rows that were not trained on.
+//!
+//! A penalty holds the weights of rare labels back more than those of frequent ones, and a loss on few positives leaves scores that
+//! fall short on other rows. So the scores of different labels do not compare, which is what a ranking does with them. On held-out
+//! rows, `logit P(y = 1) = scale(n) z + shift(n)` is fitted to all pairs by maximum likelihood, `scale` and `shift` linear in
+//! `log2(n + 1)` between its whole numbers, n how often the label was observed in training. Labels have too few held-out positives
+//! for numbers of their own; a penalty on second differences draws both functions to straight lines where there are few.
+//!
+//! The result folds into the weights: the model stays linear, its scores are log-odds.
+
+use crate::error::{Error, Result};
+use crate::predict::file::{Calibration, place};
+use crate::sigmoid::sigmoid;
+use rayon::prelude::*;
+
+/// The weight of squared second differences, in units of the log likelihood. At 1 the functions follow the few labels around each
+/// knot; at 300 they are too straight for data with many rare labels.
+const SMOOTHNESS: f64 = 30.0;
+
+/// The most steps of Newton's method.
+const STEPS: usize = 50;
+
+/// Scores of a label that lie together count as their mean: bins between the lowest and the highest.
+const BINS: usize = 128;
+
+/// The scores of held-out rows, label after label.
+pub(super) struct Scores {
+    rows: usize,
+    labels: Vec<LabelScores>,
+}
+
+/// The scores of a label.
+struct LabelScores {
+    /// How often it was observed on the rows that were trained on.
+    count: u64,
+    bins: Vec<Bin>,
+    /// On how many held-out rows it was observed, and the sum of their scores.
+    observed: (f64, f64),
+}
+
+/// Rows with about the same score.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    score: f64,
+    rows: f64,
+    /// On how many of them the label was observed.
+    hits: f64,
+}
+
+/// The negative log likelihood of a label's pairs, with derivatives in its scale and shift.
+#[derive(Clone, Copy, Default)]
+struct Terms {
+    value: f64,
+    gradient: [f64; 2],
+    hessian: [f64; 3],
+}
+
+impl LabelScores {
+    fn new(scores: impl Iterator<Item = f32> + Clone, observed: impl Iterator<Item = f32>, count: u64) -> LabelScores {
+        let (low, high) = scores.clone().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), z| (low.min(z), high.max(z)));
+        let width = f64::from(high - low) / BINS as f64;
+        let place = |score: f32| if width > 0.0 { ((f64::from(score - low) / width) as usize).min(BINS - 1) } else { 0 };
+        let mut bins = vec![Bin::default(); BINS];
+        for score in scores {
+            let bin = &mut bins[place(score)];
+            bin.score += f64::from(score);
+            bin.rows += 1.0;
+        }
+        let mut sums = (0.0, 0.0);
+        for score in observed {
+            bins[place(score)].hits += 1.0;
+            sums = (sums.0 + 1.0, sums.1 + f64::from(score));
+        }
+        bins.retain(|bin| bin.rows > 0.0);
+        bins.iter_mut().for_each(|bin| bin.score /= bin.rows);
+        LabelScores { count, bins, observed: sums }
+    }
+
+    fn rows(&self) -> f64 {
+        self.bins.iter().map(|bin| bin.rows).sum()
+    }
+}
+
+impl Scores {
+    /// From scores row by row, the held-out rows on which each label was observed, and how often each was on those trained on.
+    pub(super) fn new(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64]) -> Scores {
+        let width = counts.len().max(1);
+        let labels = (0..counts.len()).into_par_iter().map(|label| {
+            let of_rows = by_row.iter().skip(label).step_by(width).copied();
+            let of_observed = observed[label].iter().map(|row| by_row[*row as usize * width + label]);
+            LabelScores::new(of_rows, of_observed, counts[label])
+        });
+        Scores { rows: by_row.len() / width, labels: labels.collect() }
+    }
+
+    /// Held-out positives.
+    fn positives(&self) -> f64 {
+        self.labels.iter().map(|label| label.observed.0).sum()
+    }
+
+    /// The labels that were observed in training: there is nothing to say about scores of others.
+    fn known(&self) -> impl ParallelIterator<Item = &LabelScores> {
+        self.labels.par_iter().filter(|label| label.count > 0)
+    }
+
+    /// The calibration that fits best; `None` when scores tell nothing about labels.
+    pub(super) fn calibrate(&self) -> Result<Option<Calibration>> {
+        let Some(unit) = self.unit() else { return Ok(None) };
+        let knot = |count: u64| (count as f64 + 1.0).log2();
+        let counts: Vec<u64> = self.known().map(|label| label.count).collect();
+        let first = counts.iter().min().map_or(0.0, |count| knot(*count).floor());
+        let last = counts.iter().max().map_or(1.0, |count| knot(*count).ceil()).max(first + 1.0);
+        let knots = (last - first) as usize + 1;
+        let mut fit = Fit { scores: self, unit, first: first as u32, knots };
+        let found = fit.run()?;
+        let (scales, shifts) = found.split_at(knots);
+        // From standard units to those of the scores. Scores that tell nothing, or the opposite, rank nothing.
+        let scales: Vec<f64> = scales.iter().map(|scale| scale.max(0.0) / unit.1).collect();
+        let shifts = shifts.iter().zip(&scales).map(|(shift, scale)| shift - scale * unit.0).collect();
+        Ok(Some(Calibration { first: fit.first, scales, shifts }))
+    }
+
+    /// The mean score, and how far above it those of positives are: losses leave scores of all sizes.
+    fn unit(&self) -> Option<(f64, f64)> {
+        let sums: Vec<[f64; 4]> = self
+            .known()
+            .map(|label| {
+                let all = label.bins.iter().map(|bin| bin.score * bin.rows).sum();
+                [all, label.rows(), label.observed.1, label.observed.0]
+            })
+            .collect();
+        let [all, pairs, observed, positives] =
+            sums.iter().fold([0.0; 4], |sum, some| std::array::from_fn(|place| sum[place] + some[place]));
+        let (mean, of_positives) = (all / pairs, observed / positives);
+        let above = of_positives - mean;
+        (above > 0.0).then_some((mean, above))
+    }
+}
+
+/// How well calibrated scores rank: the mean over observed pairs of `-ln(e^z / (e^z + sum e^z'))`, where the sum goes over the labels
+/// of the row that were not observed. A sample of labels tells candidates apart by it, in the order of their precision on all
+/// labels; the log loss of pairs, most of which are far from all top ranks, need not.
+pub(super) fn ranking_loss(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64], calibration: &Calibration) -> f64 {
+    let width = counts.len().max(1);
+    let affine: Vec<(f64, f64)> =
+        counts.iter().map(|count| if *count > 0 { calibration.at(*count) } else { (0.0, f64::NEG_INFINITY) }).collect();
+    let mut relevant = vec![Vec::new(); by_row.len() / width];
+    for (label, rows) in observed.iter().enumerate() {
+        rows.iter().for_each(|row| relevant[*row as usize].push(label));
+    }
+    let losses: Vec<(f64, f64)> = by_row
+        .par_chunks_exact(width)
+        .zip(&relevant)
+        .filter(|(_, relevant)| !relevant.is_empty())
+        .map(|(scores, relevant)| {
+            let logit = |label: usize| affine[label].0 * f64::from(scores[label]) + affine[label].1;
+            let highest = (0..width).map(logit).fold(f64::NEG_INFINITY, f64::max);
+            let share = |label: usize| (logit(label) - highest).exp();
+            let all: f64 = (0..width).map(share).sum();
+            let others = (all - relevant.iter().map(|label| share(*label)).sum::<f64>()).max(0.0);
+            // ln(1 + others / share), where the share may be too small for a number.
+            let loss = |label: &usize| {
+                let ratio = others.ln() + highest - logit(*label);
+                ratio.max(0.0) + (-ratio.abs()).exp().ln_1p()
+            };
+            let known = relevant.iter().filter(|label| counts[**label] > 0);
+            (known.clone().map(loss).sum(), known.count() as f64)
+        })
+        .collect();
+    let (sum, pairs) = losses.iter().fold((0.0, 0.0), |sum, some| (sum.0 + some.0, sum.1 + some.1));
+    sum / pairs.max(1.0)
+}
+
+/// The likelihood in standard units, over all knots: first the scales, then the shifts.
+struct Fit<'a> {
+    scores: &'a Scores,
+    unit: (f64, f64),
+    first: u32,
+    knots: usize,
+}
+
+impl Fit<'_> {
+    /// Newton's method: the likelihood is concave.
+    fn run(&mut self) -> Result<Vec<f64>> {
+        let size = 2 * self.knots;
+        let base = self.scores.positives() / (self.scores.rows * self.scores.labels.len()).max(1) as f64;
+        let start = (base / (1.0 - base)).ln();
+        let mut point: Vec<f64> = (0..size).map(|place| if place < self.knots { 1.0 } else { start }).collect();
+        let mut value = self.value(&point);
+        for _ in 0..STEPS {
+            let (gradient, mut hessian) = self.derivatives(&point);
+            let step = solve(&mut hessian, gradient)?;
+            let mut length = 1.0;
+            let tried = loop {
+                let tried: Vec<f64> = point.iter().zip(&step).map(|(at, step)| at - length * step).collect();
+                let there = self.value(&tried);
+                if there < value {
+                    break Some((tried, there));
+                }
+                length /= 2.0;
+                if length < 1e-6 {
+                    break None;
+                }
+            };
+            let Some((tried, there)) = tried else { break };
+            let gain = value - there;
+            (point, value) = (tried, there);
+            if gain <= 1e-7 * value {
+                break;
+            }
+        }
+        Ok(point)
+    }
+
+    /// Where a label lies among the knots, with its scale and shift at a point.
+    fn at(&self, point: &[f64], label: &LabelScores) -> (usize, f64, f64, f64) {
+        let (knot, part) = place(label.count, self.first, self.knots);
+        let between = |from: usize| point[from + knot] + part * (point[from + knot + 1] - point[from + knot]);
+        (knot, part, between(0), between(self.knots))
+    }
+
+    fn value(&self, point: &[f64]) -> f64 {
+        let values: Vec<f64> = self
+            .scores
+            .known()
+            .map(|label| {
+                let (_, _, scale, shift) = self.at(point, label);
+                self.terms(label, scale, shift, false).value
+            })
+            .collect();
+        values.iter().sum::<f64>() + self.bends(point).map(|(_, bend)| 0.5 * SMOOTHNESS * bend * bend).sum::<f64>()
+    }
+
+    fn derivatives(&self, point: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let size = 2 * self.knots;
+        let (mut gradient, mut hessian) = (vec![0.0; size], vec![vec![0.0; size]; size]);
+        let found: Vec<_> = self
+            .scores
+            .known()
+            .map(|label| {
+                let (knot, part, scale, shift) = self.at(point, label);
+                (knot, part, self.terms(label, scale, shift, true))
+            })
+            .collect();
+        for (knot, part, terms) in found {
+            for (one, share) in [(knot, 1.0 - part), (knot + 1, part)] {
+                gradient[one] += share * terms.gradient[0];
+                gradient[self.knots + one] += share * terms.gradient[1];
+                for (other, also) in [(knot, 1.0 - part), (knot + 1, part)] {
+                    let both = share * also;
+                    hessian[one][other] += both * terms.hessian[0];
+                    hessian[one][self.knots + other] += both * terms.hessian[1];
+                    hessian[self.knots + one][other] += both * terms.hessian[1];
+                    hessian[self.knots + one][self.knots + other] += both * terms.hessian[2];
+                }
+            }
+        }
+        const DIFFERENCE: [f64; 3] = [1.0, -2.0, 1.0];
+        for (place, bend) in self.bends(point) {
+            for (one, factor) in DIFFERENCE.iter().enumerate() {
+                gradient[place + one] += SMOOTHNESS * bend * factor;
+                for (other, also) in DIFFERENCE.iter().enumerate() {
+                    hessian[place + one][place + other] += SMOOTHNESS * factor * also;
+                }
+            }
+        }
+        // Knots far from all labels would leave the matrix singular.
+        (0..size).for_each(|place| hessian[place][place] += 1e-6);
+        (gradient, hessian)
+    }
+
+    /// The second differences of scales and shifts, each with the first place that it is made of.
+    fn bends(&self, point: &[f64]) -> impl Iterator<Item = (usize, f64)> {
+        let knots = self.knots;
+        let places = [0, knots].into_iter().flat_map(move |from| (from..).take(knots.saturating_sub(2)));
+        places.map(|place| (place, point[place] - 2.0 * point[place + 1] + point[place + 2]))
+    }
+
+    /// The terms of a label's pairs.
+    fn terms(&self, label: &LabelScores, scale: f64, shift: f64, derivatives: bool) -> Terms {
+        let (mean, above) = self.unit;
+        let mut terms = Terms::default();
+        for Bin { score, rows: many, .. } in &label.bins {
+            let score = (score - mean) / above;
+            let logit = scale * score + shift;
+            let small = (-logit.abs()).exp();
+            terms.value += many * (logit.max(0.0) + small.ln_1p());
+            if derivatives {
+                let (chance, curvature) = (many * sigmoid(logit), many * small / ((1.0 + small) * (1.0 + small)));
+                terms.gradient[0] += chance * score;
+                terms.gradient[1] += chance;
+                terms.hessian[0] += curvature * score * score;
+                terms.hessian[1] += curvature * score;
+                terms.hessian[2] += curvature;
+            }
+        }
+        let (positives, sum) = label.observed;
+        let sum = (sum - positives * mean) / above;
+        terms.value -= scale * sum + shift * positives;
+        terms.gradient[0] -= sum;
+        terms.gradient[1] -= positives;
+        terms
+    }
+}
+
+/// Solves `matrix x = right` for a positive definite matrix, by Gauss elimination.
+fn solve(matrix: &mut [Vec<f64>], mut right: Vec<f64>) -> Result<Vec<f64>> {
+    let size = right.len();
+    for pivot in 0..size {
+        let (above, below) = matrix.split_at_mut(pivot + 1);
+        let line = &above[pivot];
+        if line[pivot].is_nan() || line[pivot] <= 0.0 {
+            return Err(Error::value("scores cannot be calibrated: their likelihood has no maximum"));
+        }
+        for (row, other) in below.iter_mut().enumerate() {
+            let factor = other[pivot] / line[pivot];
+            (pivot..size).for_each(|column| other[column] -= factor * line[column]);
+            right[pivot + 1 + row] -= factor * right[pivot];
+        }
+    }
+    for row in (0..size).rev() {
+        let rest: f64 = (row + 1..size).map(|column| matrix[row][column] * right[column]).sum();
+        right[row] = (right[row] - rest) / matrix[row][row];
+    }
+    Ok(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, stream, uniform};
+
+    /// Scores of labels whose log-odds are `scale(n) z + shift(n)`, scale falling with n.
+    fn drawn(labels: usize, rows: usize) -> (Vec<f32>, Vec<Vec<u32>>, Vec<u64>, impl Fn(u64) -> (f64, f64)) {
+        let truth = |count: u64| {
+            let knot = (count as f64 + 1.0).log2();
+            (9.0 - knot, 0.5 * knot - 4.0)
+        };
+        let counts: Vec<u64> = (0..labels).map(|label| 1 << (label % 8)).collect();
+        let (mut by_row, mut observed) = (vec![0.0; labels * rows], vec![Vec::new(); labels]);
+        for row in 0..rows {
+            let mut rng = stream(5, Purpose::Statistics, row as u64);
+            for label in 0..labels {
+                let score = 2.0 * uniform(&mut rng) - 1.0;
+                let (scale, shift) = truth(counts[label]);
+                by_row[row * labels + label] = score as f32;
+                if uniform(&mut rng) < sigmoid(scale * score + shift) {
+                    observed[label].push(row as u32);
+                }
+            }
+        }
+        (by_row, observed, counts, truth)
+    }
+
+    #[test]
+    fn the_functions_behind_the_labels_are_found() {
+        let (by_row, observed, counts, truth) = drawn(64, 2_000);
+        let found = Scores::new(&by_row, &observed, &counts).calibrate().unwrap().unwrap();
+        for count in [1, 4, 16, 64] {
+            let ((scale, shift), (true_scale, true_shift)) = (found.at(count), truth(count));
+            assert!((scale - true_scale).abs() < 0.4 && (shift - true_shift).abs() < 0.3, "{count}: {scale} {shift}");
+        }
+    }
+
+    #[test]
+    fn the_ranking_loss_is_that_of_its_formula() {
+        // Two rows, three labels; the last was never observed in training.
+        let (by_row, observed) = ([1.0, 0.0, 9.0, -1.0, 2.0, 9.0], [vec![0, 1], vec![1], vec![]]);
+        let calibration = Calibration { first: 1, scales: vec![2.0, 2.0], shifts: vec![0.5, 0.5] };
+        let found = ranking_loss(&by_row, &observed, &[1, 3, 0], &calibration);
+        // Row 0: label 0 (2.5) against label 1 (0.5). Row 1 has both labels, and nothing against them.
+        let expected = (-(2.5f64.exp() / (2.5f64.exp() + 0.5f64.exp())).ln()) / 3.0;
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn a_calibration_improves_the_ranking() {
+        let (by_row, observed, counts, _) = drawn(64, 2_000);
+        let found = Scores::new(&by_row, &observed, &counts).calibrate().unwrap().unwrap();
+        let same = Calibration { scales: vec![5.0; found.scales.len()], shifts: vec![-2.0; found.scales.len()], ..found.clone() };
+        let loss = |calibration: &Calibration| ranking_loss(&by_row, &observed, &counts, calibration);
+        assert!(loss(&found) < 0.98 * loss(&same), "{}, {}", loss(&found), loss(&same));
+    }
+
+    #[test]
+    fn scores_that_tell_nothing_are_not_calibrated() {
+        let scores = Scores::new(&[0.0; 40], &[vec![1, 2], vec![3]], &[2, 2]);
+        assert!(scores.calibrate().unwrap().is_none());
+    }
+}

@@ -1,0 +1,127 @@
+//! Training with evidence about what is missing: a controlled set, or later labels of the training rows.
+//!
+//! With a controlled set two models are trained on the training rows, without a correction and by joint learning, and put together
+//! on the controlled rows where that is an improvement (`stack/`).
+//!
+//! Later labels take the place of the observed ones on the rows that have them. If that is every row, training is as ever. If not,
+//! the propensities of the others are fitted to the rows with both (row-dependent: by label, by how many labels the row has), and
+//! the likelihood of what is observed is trained, in which rows with later labels have nothing missing.
+
+use super::run::{Destination, Trained};
+use super::stack::{Stack, Stacked};
+use super::trainer::Trainer;
+use crate::data::{Dataset, LabelStats, Labels};
+use crate::error::{Error, Result};
+use crate::predict::file::LaterOutcome;
+use crate::predict::{Model, file};
+use crate::propensity::rows::{RowEvidence, RowFit};
+use crate::request::{JointLearning, LossChoice, SolverChoice, TrainRequest};
+
+/// A controlled set that lies in memory.
+#[derive(Clone, Copy)]
+pub(super) struct ControlledRows<'a> {
+    pub(super) data: &'a Dataset<'a>,
+    /// The pairs that were shown, when they are known.
+    pub(super) shown: Option<&'a Labels<'a>>,
+}
+
+/// Later labels that lie in memory.
+#[derive(Clone, Copy)]
+pub(super) struct LaterLabels<'a> {
+    /// Of all training rows, in the same order.
+    pub(super) labels: &'a Labels<'a>,
+    /// Which rows have them; all when `None`.
+    pub(super) rows: Option<&'a [bool]>,
+}
+
+impl Trainer<'_> {
+    /// Two models and the stack of them.
+    pub(super) fn train_stack(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
+        let rate = self.request.controlled.as_ref().and_then(|controlled| controlled.rate.as_ref());
+        let rate = rate.ok_or_else(|| Error::value("the rate of the controlled set is not known"))?;
+        let Some(ControlledRows { data: controlled, shown }) = self.controlled else {
+            return Err(Error::value("the request takes a controlled set that was not passed along"));
+        };
+        let without = |request: TrainRequest| Trainer { request, controlled: None, ..self.clone() };
+        let (uncorrected, trained) = without(TrainRequest { controlled: None, ..self.request.clone() }).train(data)?;
+        let (joint, _) = without(self.joint_request()).train(data)?;
+        let counts = LabelStats::of(data.labels()).dense_counts()?;
+        let (rows, seed) = (data.rows(), self.request.seed);
+        let stack = Stack { uncorrected: &uncorrected, joint: &joint, counts: &counts, rows, controlled, rate, shown, seed };
+        let Stacked { model, table } = stack.fit()?;
+        let mut trained = Trained { stack: Some(table.clone()), ..trained };
+        trained.about.request = Some(self.request.recorded());
+        trained.outcome.stack = Some(table);
+        trained.about.outcome = Some(trained.outcome.clone());
+        Ok((model, trained))
+    }
+
+    /// The same into a file. There are no blocks to keep: what takes time comes before them.
+    pub(super) fn train_stack_to(&self, data: &Dataset<'_>, to: &Destination) -> Result<Trained> {
+        let (model, trained) = self.train_stack(data)?;
+        let model = to.prune.map_or(Ok(model.clone()), |least| model.prune(least))?;
+        file::write(&model, &trained.about, &to.path)?;
+        Ok(trained)
+    }
+
+    /// Joint learning on the same rows, scaled alike.
+    fn joint_request(&self) -> TrainRequest {
+        TrainRequest {
+            joint: Some(JointLearning::Plugin),
+            normalize: self.request.normalize,
+            memory: self.request.memory,
+            seed: self.request.seed,
+            ..TrainRequest::default()
+        }
+    }
+
+    /// Goes on with later labels in place of the observed ones.
+    pub(super) fn with_later<T>(
+        &self,
+        data: &Dataset<'_>,
+        go_on: impl FnOnce(&Trainer<'_>, &Dataset<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(LaterLabels { labels: later, rows }) = self.later else {
+            return Err(Error::value("the request takes later labels that were not passed along"));
+        };
+        let observed = data.labels();
+        if (later.rows(), later.cols()) != (observed.rows(), observed.cols()) {
+            return Err(Error::value("the later labels are not those of the training rows")
+                .expected(format!("{} rows and {} labels", observed.rows(), observed.cols()))
+                .found(format!("{} and {}", later.rows(), later.cols()))
+                .hint("both must be of the same rows in the same order"));
+        }
+        let known: Vec<bool> = rows.map_or_else(|| vec![true; data.rows()], <[bool]>::to_vec);
+        let matched: Vec<usize> = (0..data.rows()).filter(|row| known.get(*row) == Some(&true)).collect();
+        if known.len() != data.rows() || matched.is_empty() {
+            return Err(Error::value("no training row has later labels").expected(format!("some of {} rows", data.rows())));
+        }
+        let (early, late) = (observed.select_rows(&matched), later.select_rows(&matched));
+        let both: usize =
+            (0..matched.len()).map(|row| late.row_ids(row).iter().filter(|label| early.row_ids(row).contains(label)).count()).sum();
+        let outcome = LaterOutcome {
+            rows: matched.len() as u64,
+            of: data.rows() as u64,
+            added: (late.nnz() - both) as u64,
+            withdrawn: (early.nnz() - both) as u64,
+        };
+        let ids = (0..data.rows()).map(|row| if known[row] { later.row_ids(row) } else { observed.row_ids(row) }.to_vec());
+        let replaced = Dataset::new(data.features().cloned(), Labels::from_ids(observed.cols() as u64, ids)?)?;
+        let mut request = TrainRequest { later: None, ..self.request.clone() };
+        let asked = Some(Box::new(self.request.clone()));
+        let trainer = Trainer { later: None, later_outcome: Some(outcome), asked, ..self.clone() };
+        if matched.len() == data.rows() {
+            return go_on(&Trainer { request, ..trainer }, &replaced);
+        }
+        let fitted = RowFit::new(&early, &late, RowEvidence::Later)?.replicates(0, self.request.seed).run()?;
+        let pairs =
+            fitted.pair_propensities(observed, None, &[])?.with_origin("later labels, row-dependent").with_complete_rows(known);
+        if request.loss == LossChoice::Auto {
+            request.loss = LossChoice::Named(super::plan::PLUGIN.to_owned());
+        }
+        if request.solver == SolverChoice::Auto {
+            request.solver = SolverChoice::Newton;
+        }
+        go_on(&Trainer { request, ..trainer }.row_propensities(pairs), &replaced)
+    }
+}

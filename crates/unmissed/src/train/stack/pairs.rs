@@ -1,0 +1,163 @@
+//! The pairs of a controlled set, with what the regression is told about each.
+
+use super::Stack;
+use super::regression::WIDTH;
+use crate::data::{Features, Labels};
+use crate::error::{Error, Result};
+use crate::rng::{Purpose, below, stream};
+use std::collections::BTreeSet;
+
+/// Above this many pairs, those that were not seen to be positive are sampled.
+const MOST_PAIRS: usize = 2_000_000;
+
+/// A variance below this share of the squared mean is none.
+const ROUNDING: f64 = 1e-12;
+
+/// Logits that are held at a time.
+const LOGITS: usize = 1 << 24;
+
+/// Pairs, row after row.
+pub(super) struct Pairs {
+    /// A constant, both logits and the log frequency, scaled.
+    pub(super) x: Vec<[f64; WIDTH]>,
+    pub(super) labels: Vec<u32>,
+    pub(super) rows: Vec<u32>,
+    pub(super) positive: Vec<bool>,
+    /// How many pairs each stands for: more than 1 in a sample.
+    pub(super) weights: Vec<f64>,
+    /// The probability that a relevant pair is positive, by label: 1 when all pairs were shown.
+    pub(super) rates: Vec<f64>,
+    /// What columns were divided by.
+    pub(super) scales: [f64; WIDTH],
+    /// `ln((n_j + 1/2) / n)` of all labels.
+    pub(super) frequencies: Vec<f64>,
+    /// Number of controlled rows.
+    pub(super) row_count: usize,
+}
+
+impl Pairs {
+    pub(super) fn collect(stack: &Stack<'_>) -> Result<Pairs> {
+        let positives = stack.controlled.labels();
+        let features = stack.controlled.features().ok_or_else(|| Error::value("the controlled set has no features"))?;
+        let (rows, labels) = (positives.rows(), positives.cols());
+        let n = stack.rows.max(1) as f64;
+        let frequencies: Vec<f64> = stack.counts.iter().map(|count| ((*count as f64 + 0.5) / n).ln()).collect();
+        let rates = match stack.shown {
+            Some(_) => vec![1.0; labels],
+            None => (0..labels).map(|label| stack.rate.of(label)).collect(),
+        };
+        let mut pairs = Pairs {
+            x: Vec::new(),
+            labels: Vec::new(),
+            rows: Vec::new(),
+            positive: Vec::new(),
+            weights: Vec::new(),
+            rates,
+            scales: [1.0; WIDTH],
+            frequencies,
+            row_count: rows,
+        };
+        let each = (MOST_PAIRS / rows.max(1)).max(1);
+        let mut marks = vec![usize::MAX; labels];
+        for first in (0..rows).step_by((LOGITS / labels.max(1)).max(1)) {
+            let chunk = first..rows.min(first + (LOGITS / labels.max(1)).max(1));
+            let logits = logits(stack, features, chunk.clone())?;
+            for row in chunk.clone() {
+                positives.row_ids(row).iter().for_each(|label| marks[*label as usize] = row);
+                let known = |label: u32| marks[label as usize] == row;
+                let at = (row - first) * labels;
+                let mut add = |label: u32, weight: f64| {
+                    let place = at + label as usize;
+                    let frequency = pairs.frequencies[label as usize];
+                    pairs.x.push([1.0, logits.0[place].into(), logits.1[place].into(), frequency]);
+                    pairs.labels.push(label);
+                    pairs.rows.push(row as u32);
+                    pairs.positive.push(known(label));
+                    pairs.weights.push(weight);
+                };
+                match stack.shown {
+                    Some(shown) => {
+                        check_shown(positives, shown, row)?;
+                        shown.row_ids(row).iter().for_each(|label| add(*label, 1.0));
+                    }
+                    None => {
+                        let seen = positives.row_ids(row);
+                        seen.iter().for_each(|label| add(*label, 1.0));
+                        let others = sample(stack.seed, row, each, labels, known);
+                        let weight = (labels - seen.len()) as f64 / others.len().max(1) as f64;
+                        others.into_iter().for_each(|label| add(label, weight));
+                    }
+                }
+            }
+        }
+        pairs.check()?;
+        pairs.scale();
+        Ok(pairs)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    pub(super) fn positives(&self) -> usize {
+        self.positive.iter().filter(|positive| **positive).count()
+    }
+
+    /// There must be something to learn from in all but one of the folds.
+    fn check(&self) -> Result<()> {
+        let mut rows: Vec<u32> =
+            self.rows.iter().zip(&self.positive).filter(|(_, positive)| **positive).map(|(row, _)| *row).collect();
+        rows.dedup();
+        let others = self.positive.iter().any(|positive| !positive);
+        if rows.len() >= 2 && others {
+            return Ok(());
+        }
+        Err(Error::value("the controlled set says too little to train on")
+            .expected("positives on at least 2 rows, and pairs that are not positive")
+            .found(format!("{} rows with positives among {} pairs", rows.len(), self.len())))
+    }
+
+    /// Divides columns by their standard deviations, so that one weak penalty suits all; the constant stays.
+    fn scale(&mut self) {
+        let n: f64 = self.weights.iter().sum();
+        for column in 1..WIDTH {
+            let mean = self.x.iter().zip(&self.weights).map(|(x, w)| w * x[column]).sum::<f64>() / n;
+            let square = self.x.iter().zip(&self.weights).map(|(x, w)| w * (x[column] - mean).powi(2)).sum::<f64>() / n;
+            // A column that does not vary but by rounding has nothing to say: dividing by that would blow the rounding up.
+            self.scales[column] = if square > ROUNDING * (1.0 + mean * mean) { square.sqrt() } else { 1.0 };
+        }
+        let scales = self.scales;
+        self.x.iter_mut().for_each(|x| x.iter_mut().zip(scales).for_each(|(x, scale)| *x /= scale));
+    }
+}
+
+/// The logits of both models for some rows.
+fn logits(stack: &Stack<'_>, features: &Features<'_>, rows: std::ops::Range<usize>) -> Result<(Vec<f32>, Vec<f32>)> {
+    Ok((stack.uncorrected.logits(features, rows.clone())?, stack.joint.logits(features, rows)?))
+}
+
+/// What is positive must have been shown.
+fn check_shown(positives: &Labels<'_>, shown: &Labels<'_>, row: usize) -> Result<()> {
+    let shown = shown.row_ids(row);
+    match positives.row_ids(row).iter().find(|label| !shown.contains(label)) {
+        None => Ok(()),
+        Some(label) => Err(Error::value(format!("label {label} of controlled row {row} is positive, but was not shown"))
+            .hint("the file of shown pairs belongs to other rows, or lacks some")),
+    }
+}
+
+/// `count` labels of a row that are not known to be positive, all of them when there are no more (Floyd's algorithm).
+fn sample(seed: u64, row: usize, count: usize, labels: usize, known: impl Fn(u32) -> bool) -> Vec<u32> {
+    if count >= labels {
+        return (0..labels as u32).filter(|label| !known(*label)).collect();
+    }
+    let mut rng = stream(seed, Purpose::PairSample, row as u64);
+    let mut drawn = BTreeSet::new();
+    for last in (labels - count) as u32..labels as u32 {
+        let label = below(&mut rng, u64::from(last) + 1) as u32;
+        if !drawn.insert(label) {
+            drawn.insert(last);
+        }
+    }
+    drawn.into_iter().filter(|label| !known(*label)).collect()
+}
