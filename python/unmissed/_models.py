@@ -267,7 +267,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             model, found = _core.train(rows, labels, settings, how)
         self._take(model)
         self.n_iter_ = found["iterations"]
-        self._keep(None if found["propensities"] is None else of_arrays(found["propensities"]))
+        used = None if found["propensities"] is None else of_arrays(found["propensities"])
+        self._keep(given if given is not None and used is not None and np.array_equal(given.values, used.values) else used)
         self._warn(found)
         return self
 

@@ -59,6 +59,7 @@ impl<'a> Method<'a> {
                 tune: true,
                 learning_rate: context.size.pick(&EARLY_RATES[1..], &EARLY_RATES, &EARLY_RATES).to_vec(),
                 decay: vec![0.0],
+                epochs: Some(context.size.pick(4, 20, 20)),
                 ..plain
             },
             Correction::Default | Correction::Unbiased => {

@@ -1,6 +1,8 @@
 //! Estimates that are mostly noise: label by label from a few controlled positives, each propensity may be off by a factor of
 //! several, and the labels whose propensity came out smallest by chance are ranked first everywhere.
 //!
+//! Only direct estimates are looked at: others, `shrunken` above all, have taken their noise into account.
+//!
 //! Whether propensities are like that can be seen from their intervals. With `x_j = ln(1/p_j)`, s_j the standard error that the
 //! interval (taken for one of 95 %) stands for, and `m_j = a + b ln(n_j + 1/2)` fitted to the x_j, the variance of labels around m_j is
 //! `tau^2 + s_j^2`, of which tau^2 (by DerSimonian and Laird's moments) is theirs. Where noise is most of it, on average over labels, and
@@ -13,6 +15,8 @@
 use crate::error::Result;
 use crate::propensity::{Propensities, ValueSource};
 
+/// The origin of direct estimates.
+const DIRECT: &str = "direct";
 /// Half the width of an interval in standard errors.
 const HALF_WIDTH: f64 = 1.96;
 /// Above this share of noise, on average over labels, the noise is taken out.
@@ -29,8 +33,11 @@ struct Known {
     variance: f64,
 }
 
-/// The propensities with their noise taken out; `None` where they say more than it hides, or nobody knows.
+/// Direct estimates with their noise taken out; `None` where they say more than it hides, nobody knows, or they are others.
 pub(super) fn without_noise(given: &Propensities, counts: &[u64]) -> Result<Option<Propensities>> {
+    if !given.origin().name().starts_with(DIRECT) {
+        return Ok(None);
+    }
     let known: Vec<Known> = counts.iter().enumerate().filter_map(|(label, count)| known(given, label, *count)).collect();
     if known.len() < LEAST {
         return Ok(None);
@@ -131,7 +138,11 @@ mod tests {
         let wide = smooth.values().iter().map(|p| Some(Interval { low: 0.3 * p, high: (3.0 * p).min(1.0) }));
         let shrunken = smooth.clone().with_intervals(wide.collect()).unwrap();
         assert_eq!(without_noise(&shrunken, &counts).unwrap(), None);
-        let bare = Propensities::new("given", smooth.values().to_vec()).unwrap();
+        let bare = Propensities::new("direct", smooth.values().to_vec()).unwrap();
         assert_eq!(without_noise(&bare, &counts).unwrap(), None);
+        let (noisy, _, counts) = estimates(0.1, 0.8);
+        let intervals = (0..LABELS as u32).map(|label| noisy.interval(label)).collect();
+        let other = Propensities::new("shrunken", noisy.values().to_vec()).unwrap().with_intervals(intervals).unwrap();
+        assert_eq!(without_noise(&other, &counts).unwrap(), None);
     }
 }

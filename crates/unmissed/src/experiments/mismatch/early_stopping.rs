@@ -24,7 +24,7 @@ pub(super) fn add(context: &Context<'_>, outcome: &mut Outcome) -> Result<()> {
     let numbers = ["P@1", "SE", "P@3", "P@5"].map(|name| Column::new(name).fixed(2));
     let mut table = Table::new("mismatch_early", words.into_iter().chain(numbers))
         .titled("The same with Adam, stopped early as in the paper: precision on complete labels (%)");
-    for (dim, radius) in BALLS {
+    for (dim, radius) in BALLS.into_iter().take(context.size.pick(1, 2, 2)) {
         let make = |seed| balls(context.size, dim, radius, seed).map(Some);
         set(context, outcome, &mut table, &format!("hyper-balls, {dim} dimensions"), context.size.pick(1, 2, 3), &make)?;
     }

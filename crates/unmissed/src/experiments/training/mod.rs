@@ -23,7 +23,7 @@ use serde_json::json;
 use worlds::{Plan, WORLDS};
 
 /// The worlds of the smallest size, which is for tests.
-const TINY: [&str; 3] = ["small survey", "50 controlled", "balls, power"];
+const TINY: [&str; 2] = ["small survey", "balls, power"];
 
 /// See the module's page.
 pub(super) struct Training;
@@ -55,7 +55,7 @@ impl Experiment for Training {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "20 min", full: "3 h" }
+        Took { quick: "20 min", full: "180 min" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

@@ -207,7 +207,7 @@ fn generated(size: Size, generator: &str, changes: &[(&'static str, [&'static st
 }
 
 fn balls(size: Size, missing: Missing, seed: u64) -> Result<World> {
-    let (train, test) = size.pick(("3000", "2000"), ("12000", "5000"), ("23000", "10000"));
+    let (train, test) = size.pick(("1500", "1500"), ("12000", "5000"), ("23000", "10000"));
     let data = generate("balls", &[("train-rows", train), ("test-rows", test)], seed)?;
     masked(data.part("train")?.clone(), data.part("test")?.clone(), missing, 20, seed)
 }
