@@ -331,6 +331,7 @@ mod tests {
     use crate::rng::{Purpose, stream, uniform};
 
     /// Scores of labels whose log-odds are `scale(n) z + shift(n)`, scale falling with n.
+    #[allow(clippy::type_complexity, reason = "a tuple that is taken apart at once")]
     fn drawn(labels: usize, rows: usize) -> (Vec<f32>, Vec<Vec<u32>>, Vec<u64>, impl Fn(u64) -> (f64, f64)) {
         let truth = |count: u64| {
             let knot = (count as f64 + 1.0).log2();

@@ -122,6 +122,12 @@ fn a_file_of_version_2_is_read_for_ever() {
     assert_eq!((read, about_model), (model(), About { tool: "0.1.0".into(), ..about() }));
 }
 
+#[test]
+fn a_file_of_version_3_is_read_for_ever() {
+    let (read, about_model) = file::read(fixture("version-3.safetensors"), true).unwrap();
+    assert_eq!((read, about_model), (model(), About { tool: "0.1.0".into(), ..about() }));
+}
+
 /// Should this fail, then files of this version differ from those that users have: the format needs a new version.
 #[test]
 fn writing_gives_the_bytes_of_the_fixture() {
@@ -129,7 +135,7 @@ fn writing_gives_the_bytes_of_the_fixture() {
     about.tool = "0.1.0".into();
     let folder = tempfile::tempdir().unwrap();
     file::write(&model(), &about, folder.path().join("m")).unwrap();
-    assert_eq!(std::fs::read(folder.path().join("m")).unwrap(), std::fs::read(fixture("version-2.safetensors")).unwrap());
+    assert_eq!(std::fs::read(folder.path().join("m")).unwrap(), std::fs::read(fixture("version-3.safetensors")).unwrap());
 }
 
 #[test]
@@ -221,11 +227,11 @@ fn with_header(header: &Value, data: &[u8]) -> Vec<u8> {
 fn a_newer_file_says_so_whatever_else_it_has() {
     let good = bytes();
     let (mut header, data) = header(&good);
-    header["__metadata__"]["version"] = json!("3");
+    header["__metadata__"]["version"] = json!("4");
     header["__metadata__"]["about"] = json!("in words");
     let message = read(with_header(&header, data)).unwrap_err();
     let expected =
-        "m: the model was made by a newer version of unmissed: expected format version 2 or earlier, found 3; update unmissed";
+        "m: the model was made by a newer version of unmissed: expected format version 3 or earlier, found 4; update unmissed";
     assert_eq!(message, expected);
     header["__metadata__"]["version"] = json!("new");
     assert!(read(with_header(&header, data)).unwrap_err().contains("does not say its version"));

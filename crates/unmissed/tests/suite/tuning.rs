@@ -266,7 +266,7 @@ fn grids_go_on_at_their_ends() {
     let best = tuning.best().unwrap();
     assert!(best.setting.decay > decays[0] && best.setting.decay < decays[decays.len() - 1], "{decays:?}");
     // Noise in place of features asks for a larger decay than any of the grid.
-    let noise: Vec<f32> = (0..4000).map(|i| ((i * i * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
+    let noise: Vec<f32> = (0..4000u64).map(|i| ((i * i * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
     let features = unmissed::data::Features::Dense(unmissed::data::Dense::new(400, 10, noise).unwrap());
     let noisy = Dataset::new(Some(features), train.labels().clone()).unwrap();
     let tuning = Trainer::new(request.clone()).tune(&noisy).unwrap().unwrap();

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::borrow::Cow;
 
 /// The version of the format that is written, and the newest that is read.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Data start at a multiple of this many bytes, so that mapped tensors lie as in memory.
 const ALIGNMENT: usize = 64;
 /// Longer headers are not read by anybody, this library included.

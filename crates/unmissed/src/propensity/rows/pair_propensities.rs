@@ -251,13 +251,13 @@ mod tests {
         let found = model.pair_propensities(&early, Some(&scores), &[GivenCovariate::Rows(ages.clone())]).unwrap();
         let unit = score_unit(&scores);
         let mut expected = Vec::new();
-        for row in 0..300 {
+        for (row, age) in ages.iter().enumerate() {
             let (ids, values) = scores.row(row);
             for label in 0..6u32 {
                 let observed = early.row_ids(row).contains(&label);
                 let other_labels = early.row_ids(row).len() - usize::from(observed);
                 let place = Place::find(ids, values, label, unit);
-                model.at(&Pair { label, other_labels, place, given: &[ages[row]] }, &mut expected);
+                model.at(&Pair { label, other_labels, place, given: &[*age] }, &mut expected);
                 let got = found.get(row, label, observed);
                 assert!((got - expected[0]).abs() < 1e-9, "row {row}, label {label}: {got}, not {}", expected[0]);
             }

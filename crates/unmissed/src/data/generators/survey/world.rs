@@ -102,7 +102,8 @@ impl World {
         part: u64,
         candidates: impl Fn(u64) -> C + Sync,
     ) -> Result<Users> {
-        let (features, labels): (Vec<Vec<f32>>, Vec<(Vec<u32>, Vec<u32>)>) = (0..users)
+        type Lists = Vec<(Vec<u32>, Vec<u32>)>;
+        let (features, labels): (Vec<Vec<f32>>, Lists) = (0..users)
             .into_par_iter()
             .map(|row| {
                 let row = row_number(part, row);
