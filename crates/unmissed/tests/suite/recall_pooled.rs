@@ -38,7 +38,7 @@ fn intervals_cover_on_controlled_sets_and_under_propensities() {
     let (mut covered, mut differences, mut cases) = (0, 0, 0);
     for repetition in 0..150 {
         let (complete, scores) = world(repetition, 400);
-        let mut draw = |row: usize| stream(77 + repetition, Purpose::Mask, row as u64);
+        let draw = |row: usize| stream(77 + repetition, Purpose::Mask, row as u64);
         let controlled = repetition % 2 == 0;
         // Ten of twenty labels are shown to a row, or each label is observed with its own propensity.
         let p: Vec<f64> = (0..LABELS).map(|label| if label % 2 == 0 { 0.8 } else { 0.4 }).collect();

@@ -11,7 +11,6 @@ use std::str::FromStr;
 use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Tally};
-use unmissed::propensity::Propensities;
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, read_columns};
 use unmissed::report::Document;
 use unmissed::request::{EvaluateRequest, KList, Level, Sensitivity};
