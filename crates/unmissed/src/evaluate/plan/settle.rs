@@ -26,7 +26,7 @@ impl Settings {
             [self.groups.len(), self.models.len().max(self.pair_count()), self.metrics.len(), self.ks().len(), self.columns.len()];
         let cells = sizes.iter().try_fold(1usize, |cells, size| cells.checked_mul(*size)).filter(|cells| *cells <= MOST_CELLS);
         let Some(cells) = cells else {
-            return Err(Error::value("this evaluation has too many cells")
+            return Err(Error::value("this evaluation has more cells than can be reported")
                 .expected(format!("at most {MOST_CELLS} numbers"))
                 .hint("ask for fewer groups, models, metrics or values of k"));
         };
