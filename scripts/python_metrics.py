@@ -282,7 +282,7 @@ Examples
 
 
 #: Estimators that need more than propensities of labels: shown pairs or later labels, which `evaluate` takes.
-OF_EVALUATE = {"hajek", "ratio", "doubly-robust"}
+OF_EVALUATE = {"hajek", "omega", "ratio", "doubly-robust"}
 
 
 def offers(metric):

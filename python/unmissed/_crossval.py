@@ -69,7 +69,8 @@ def cross_val_top_k(
     import scipy.sparse as sp
 
     k = whole(k, "k", 1)
-    features = X.X if _inputs._is_data(X) else X
+    given: Any = X
+    features: Any = given.X if _inputs._is_data(given) else given
     features = features.tocsr() if _inputs.is_sparse(features) else np.asarray(features)
     targets: Any
     if isinstance(y, np.ndarray) and y.ndim == 2:

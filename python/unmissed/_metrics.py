@@ -21,6 +21,7 @@ __all__ = [
     "precision",
     "recall",
     "recall_known",
+    "recall_pooled",
     "weighted_precision",
 ]
 
@@ -496,6 +497,94 @@ def recall_known(
 
 
 @overload
+def recall_pooled(
+    y_true: LabelsLike,
+    y_pred: ScoresLike,
+    k: int = 5,
+    estimator: str = "observed",
+    propensity: PropensityLike | None = None,
+    *,
+    train: LabelsLike | None = None,
+    clip: float | None = None,
+    n_labels: int | None = None,
+    n_jobs: int | None = None,
+) -> float: ...
+@overload
+def recall_pooled(
+    y_true: LabelsLike,
+    y_pred: ScoresLike,
+    k: Sequence[int] | Array,
+    estimator: str = "observed",
+    propensity: PropensityLike | None = None,
+    *,
+    train: LabelsLike | None = None,
+    clip: float | None = None,
+    n_labels: int | None = None,
+    n_jobs: int | None = None,
+) -> Array: ...
+@renamed(threads="n_jobs")
+def recall_pooled(
+    y_true: LabelsLike,
+    y_pred: ScoresLike,
+    k: int | Sequence[int] | Array = 5,
+    estimator: str = "observed",
+    propensity: PropensityLike | None = None,
+    *,
+    train: LabelsLike | None = None,
+    clip: float | None = None,
+    n_labels: int | None = None,
+    n_jobs: int | None = None,
+) -> float | Array:
+    """Recall at k of all rows together: the share of all relevant labels that are among the k best-ranked of their row.
+
+    ``sum_i sum_{r <= k} y_ij / sum_i n_i`` with n_i relevant labels in row i. Rows count by their number of relevant labels, where `recall`
+    counts each row once. It is also what a controlled set says about recall.
+
+    Parameters
+    ----------
+    y_true : labels of shape (n_rows, n_labels)
+        Observed labels: a scipy sparse matrix, a dense array of 0 and 1, or a list with a list of labels for each row.
+    y_pred : predictions of shape (n_rows, n_labels)
+        Scores: a scipy sparse matrix (every stored entry is a prediction), a dense array, a `TopK`, or ranked lists of labels.
+    k : int or sequence of int, default 5
+        Length of the top list, or several. It may exceed the number of labels.
+    estimator : {"observed", "unbiased"}, default "observed"
+        How the value is obtained from incomplete labels, and what has to hold for it:
+
+        - ``"observed"``: complete labels: every label that is not observed is irrelevant.
+        - ``"unbiased"``: label-wise propensities; a ratio of unbiased sums: consistent, not unbiased.
+    propensity : str, Propensities or array-like, optional
+        The propensity model, for estimators other than ``"observed"``.
+    train : labels, optional
+        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+    clip : float, optional
+        The largest inverse propensity, for ``"clipped"``.
+    n_labels : int, optional
+        The number of labels, where lists do not tell.
+    n_jobs : int, optional
+        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        On complete labels between 0 and 1, higher is better. An unbiased estimate may lie outside. An array for several k.
+
+    See Also
+    --------
+    evaluate : all metrics at once, with intervals.
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> round(um.recall_pooled([[0, 1], [2]], [[0, 2, 1], [2]], k=1), 4)
+    0.6667
+    """
+    return metric_value(
+        "recall-pooled", y_true, y_pred, k, estimator, propensity, train=train, clip=clip, n_labels=n_labels, n_jobs=n_jobs
+    )
+
+
+@overload
 def weighted_precision(
     y_true: LabelsLike,
     y_pred: ScoresLike,
@@ -872,6 +961,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ndcg-min": ndcg_min,
     "recall": recall,
     "recall-known": recall_known,
+    "recall-pooled": recall_pooled,
     "weighted-precision": weighted_precision,
     "macro-f": macro_f,
     "abandonment": abandonment,
