@@ -69,12 +69,14 @@ def main():
     except ImportError as error:
         print(json.dumps({"peer": "pyxclib", "skipped": str(error)}))
     found = {name: [] for name in tasks}
-    for _ in range(rounds):
+    # The first round compiles what a peer compiles when it is first called, and does not count.
+    for counted in [False] + [True] * rounds:
         for name, work in tasks.items():
             start = spent()
             work()
             end = spent()
-            found[name].append((end[0] - start[0], end[1] - start[1]))
+            if counted:
+                found[name].append((end[0] - start[0], end[1] - start[1]))
     best = {name: tuple(min(one[part] for one in times) for part in (0, 1)) for name, times in found.items()}
     for name, (wall, cpu) in best.items():
         line = {"task": name, "rows": rows, "labels": labels, "best_s": round(wall, 3), "best_cpu_s": round(cpu, 3)}

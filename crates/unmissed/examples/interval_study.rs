@@ -1,4 +1,4 @@
-//! How often 95 % intervals hold what they are about, when the truth is known: the tables of `docs/intervals.md`.
+//! How often 95 % intervals hold what they are about, when the truth is known; see `docs/intervals.md`.
 //!
 //! Two worlds: 40 labels of similar frequency (`light`), and 400 labels whose frequencies fall like 1/rank (`Zipf`), most of which have no
 //! or one hit in small samples. Rows have about four relevant labels; label j is observed with a propensity between 0.4 and 0.95 that
