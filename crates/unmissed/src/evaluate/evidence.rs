@@ -3,8 +3,9 @@
 use super::builder::Evaluation;
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
-use crate::propensity::estimators::{EstimatedValues, PropensityEvidence, audited};
+use crate::propensity::estimators::timelapse::timelapse;
 use crate::propensity::rows::{DEFAULT_REFITS, MatchedRows};
+use crate::propensity::{Ratio, models};
 
 /// What estimates with row-dependent propensities from matched rows are called.
 pub const ROWS: &str = "rows";
@@ -25,13 +26,9 @@ impl<'a> Evaluation<'a> {
         let wants = |estimator| self.request.estimators.as_ref().is_none_or(|named| named.contains(&estimator));
         let by_row = wants(Estimator::Unbiased) || wants(Estimator::Ratio);
         if matched.models().next().is_none() {
-            let evidence = PropensityEvidence::new(matched.early()).later(matched.later());
-            // The last is shrunken towards a curve: all labels have a value.
-            let spec = audited(&evidence, self.request.level.get(), self.request.seed)?.pop();
-            let estimate = spec.map(|spec| spec.estimate(&evidence)).transpose()?;
-            if let Some(EstimatedValues::All(propensities)) = estimate.map(|estimate| estimate.values) {
-                self.propensities.push(propensities);
-            }
+            // Shrunken towards a curve, so that all labels have a value.
+            let how = Ratio::new(models::family("power")?).shrunken();
+            self.propensities.push(timelapse(matched.early(), matched.later(), &how)?.propensities);
         } else if by_row {
             self.progress.begin("row-dependent propensities", 0);
             for (name, model) in matched.row_models(DEFAULT_REFITS, self.request.seed) {

@@ -240,7 +240,7 @@ fn matched_rows_that_differ_are_found() {
     assert!(codes(&result).contains(&"U011"), "{:?}", result.findings);
 
     // Predictions of a model that has seen the rows.
-    let row = |row: usize| train.truth.row_ids(row).iter().map(|label| (*label, 9.0f32)).chain([(LABELS - 1, 1.0)]).take(3);
+    let row = |row: usize| train.observed.row_ids(row).iter().map(|label| (*label, 9.0f32)).chain([(LABELS - 1, 1.0)]).take(3);
     let seen: Vec<Vec<(u32, f32)>> = (0..2000)
         .map(|r| {
             let mut list: Vec<(u32, f32)> = row(r).collect();
