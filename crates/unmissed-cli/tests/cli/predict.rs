@@ -101,7 +101,7 @@ fn bad_input_is_explained_and_nothing_is_written() {
         ("empty.safetensors test.txt --weights log", "pass the training labels: --train"),
         ("empty.safetensors test.txt --propensity jpv --train train.txt", "expected 0, found 12"),
     ] {
-        let message = dir.run(&format!("predict {arguments} -o out.txt")).refused();
+        let message = dir.run(&format!("predict {arguments} -o out.txt -q")).refused();
         assert!(message.contains(part), "{arguments}: {message}");
     }
     let finished = dir.run("predict model.safetensors test.txt --logits --weights log -o out.txt");

@@ -79,7 +79,7 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
     dir.write("few.csv", b"label,propensity\n0,0.5\n");
     assert!(dir.run("train train.txt -o refused --propensity table:few.csv").refused().contains("few.csv"));
     std::fs::remove_file(dir.path("few.csv")).unwrap();
-    let refused = dir.run("train p.txt -o refused").refused();
+    let refused = dir.run("train p.txt -o refused -q").refused();
     assert!(refused.contains("no features"), "{refused}");
     assert_eq!(dir.files(), before);
 }

@@ -1,7 +1,7 @@
 //! Calibration by bands: inverse propensities for scores, so that each band of labels stands for as many positives as were seen.
 //!
-//! A shrunken estimate has the smallest error label by label, but it is biased in sums over labels, above all where it is floored at
-//! 1. Labels are put into bands by their training counts, each with enough controlled positives, and all inverse propensities of a band
+//! A shrunken estimate has the smallest error label by label, but it is biased in sums over labels, above all where it is
+//! floored at 1. Labels are put into bands by their training counts, each with enough controlled positives, and all inverse propensities of a band
 //! are multiplied with `F = sum v_j / sum E_j q_j`: what was seen in the controlled set over what the estimate expects there. The error of
 //! F is common to the labels of a band; a label's own error is independent of the others'.
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// assert!(serde_json::from_str::<EvaluateRequest>(r#"{ "klist": [1] }"#).is_err());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvaluateRequest {
     /// Propensity models.
@@ -49,28 +49,6 @@ pub struct EvaluateRequest {
     pub conventions: Conventions,
     /// Which part of the rows.
     pub shard: Shard,
-}
-
-impl Default for EvaluateRequest {
-    fn default() -> EvaluateRequest {
-        EvaluateRequest {
-            propensities: Vec::new(),
-            metrics: None,
-            estimators: None,
-            k: KList::default(),
-            level: Level::default(),
-            interval: IntervalKind::default(),
-            bootstrap: 0,
-            seed: 0,
-            groups: None,
-            weights: None,
-            clip: None,
-            sensitivity: None,
-            rate: None,
-            conventions: Conventions::default(),
-            shard: Shard::whole(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -205,12 +205,12 @@ fn share(
                 (false, true) => Lost::Positive,
                 (false, false) => continue,
             };
-            parts.lose(*label, *counts, ki, lost, 1.0, values, shares);
+            parts.lose((*label, *counts, ki), lost, 1.0, values, shares);
         }
     }
     for label in labels.iter().filter(|label| !top.contains(label)) {
         for (ki, counts) in counts.of(*label).unwrap_or_default().iter().enumerate() {
-            parts.lose(*label, *counts, ki, Lost::Positive, 1.0, values, shares);
+            parts.lose((*label, *counts, ki), Lost::Positive, 1.0, values, shares);
         }
     }
 }
@@ -224,7 +224,7 @@ fn drifts(parts: &LabelParts<'_>, counts: &Counts) -> Vec<f64> {
             let times =
                 [(Lost::Hit, of.hits), (Lost::Positive, of.positives - of.hits), (Lost::Prediction, of.predicted - of.hits)];
             for (lost, times) in times {
-                parts.lose(*label, *of, ki, lost, times, &mut values, &mut sums);
+                parts.lose((*label, *of, ki), lost, times, &mut values, &mut sums);
             }
         }
     }

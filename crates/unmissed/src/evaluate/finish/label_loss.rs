@@ -143,9 +143,7 @@ impl LabelParts<'_> {
     /// What the label loses with a row, for each term and column, at the k whose counts these are.
     pub(super) fn lose(
         &self,
-        label: u32,
-        counts: LabelCounts,
-        ki: usize,
+        (label, counts, ki): (u32, LabelCounts, usize),
         lost: Lost,
         times: f64,
         values: &mut Vec<f64>,

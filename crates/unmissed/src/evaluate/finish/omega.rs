@@ -82,10 +82,10 @@ impl Finish<'_> {
     /// How far an estimate from matched rows is expected to be from the later labels of these rows, in either direction: no
     /// estimate that knows no more is nearer on average.
     pub(super) fn expected_error(&self, key: Key, model: usize) -> Option<f64> {
-        let is_matched = match (key.estimator, key.source) {
-            (Estimator::Omega | Estimator::Ratio, _) | (Estimator::Unbiased, Source::RowDependent(_)) => true,
-            _ => false,
-        };
+        let is_matched = matches!(
+            (key.estimator, key.source),
+            (Estimator::Omega | Estimator::Ratio, _) | (Estimator::Unbiased, Source::RowDependent(_))
+        );
         let omega = self.settings.omega.as_ref().filter(|omega| is_matched && omega.models[model])?;
         let (_, term) = self.term(key)?;
         let variance = self.omega_residuals(omega, key, model, None)? * (1.0 / self.n() + 1.0 / omega.rows as f64);
