@@ -12,7 +12,7 @@
 //! note says how much the value would rise with many more, where that is more than half a standard error.
 //!
 //! # Reference
-//! scikit-learn's `f1_score(average="macro", zero_division=0)`: y = [[1,0],[1,1]], predictions [[1,0],[0,1]] gives
+//! scikit-learn's `f1_score(average="macro", zero_division=0)`: y = `[[1,0],[1,1]]`, predictions `[[1,0],[0,1]]` gives
 //! (2/3 + 1)/2.
 //!
 //! ```

@@ -89,7 +89,7 @@ pub(super) fn of_evidence(name: &str, evidence: &PropensityEvidence<'_>, spec: &
     direct(evidence.stats(), &LabelStats::of(controlled.labels), controlled.rate, spec.level()?)
 }
 
-/// What a controlled set says about each label. Unlike [`Propensities`](crate::propensity::Propensities) it may lack values.
+/// What a controlled set says about each label. Unlike [`Propensities`] it may lack values.
 #[derive(Clone, Debug)]
 pub struct Direct {
     rows: f64,
