@@ -57,7 +57,8 @@ def test_without_predictions_the_report_says_what_is_lost(world):
 
 def test_sensitivity_has_bounds(world):
     scores, _, seen = world
-    models = {"a": scores, "b": -scores}
+    # Each model finds more of some labels: a factor that helps the one set and hurts the other turns the difference.
+    models = {"a": scores, "b": scores + 3 * (np.arange(8) < 4)}
     report = um.evaluate(seen, models, train=seen, propensity="power", metrics=["precision"], k=3, sensitivity=1.5)
     row = row_of(report, "unbiased")
     assert row.sensitivity["gamma"] == 1.5 and row.sensitivity["low"] < row.value < row.sensitivity["high"]
@@ -102,4 +103,5 @@ def test_out_of_fold_predictions_of_our_own_and_of_scikit_learn():
         assert found.shape == (300, 6) and np.diff(found.indptr).max() == 3
         first = found.data[found.indptr[:-1]]
         assert (first >= found.data[found.indptr[1:] - 1]).all()
-        assert um.precision(y, found, k=1) > 0.2
+        rows_with_labels = (y.getnnz(axis=1) > 0).mean()
+        assert um.precision(y, found, k=1) > 0.6 * rows_with_labels
