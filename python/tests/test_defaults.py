@@ -9,10 +9,16 @@ import unmissed as um
 from unmissed import _core
 
 #: Fields under another name in Python.
-RENAMED = {"propensities": "propensity", "seed": "random_state", "tolerance": "tol", "max_steps": "max_iter"}
+RENAMED = {
+    "propensities": "propensity",
+    "seed": "random_state",
+    "tolerance": "tol",
+    "max_steps": "max_iter",
+    "raise": "raise_propensities",
+}
 
-#: Fields that Python leaves as they are: shards, files and memory belong to the command line.
-NOT_IN_PYTHON = {"evaluate": {"shard"}, "audit": set(), "train": {"validation", "memory"}}
+#: Fields that Python leaves as they are: shards, files and memory belong to the command line, evidence goes to `fit`.
+NOT_IN_PYTHON = {"evaluate": {"shard"}, "audit": set(), "train": {"validation", "memory", "controlled", "later"}}
 
 #: Keywords that say how work is done, in which form data come, or what the data are: no choices about the result.
 OF_PYTHON = {

@@ -128,7 +128,7 @@ def survey(
     noise: float = 0.3,
     gamma: float = 0.5,
     scatter: float = 0.5,
-    rise: float = 0.0,
+    rise: float = 0,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Generated:
