@@ -85,7 +85,8 @@ def cross_val_top_k(
     best: list[Any] = [None] * rows
     for train, test in _folds(cv, rows, random_state):
         model = _clone(estimator).fit(features[train], targets[train])
-        for row, one in zip(test, _top(model, features[test], k, columns), strict=True):
+        absent = np.asarray(targets[train].sum(axis=0)).ravel() == 0
+        for row, one in zip(test, _top(model, features[test], k, absent), strict=True):
             best[row] = one
     indptr = np.cumsum([0, *(len(labels) for labels, _ in best)])
     labels, scores = (np.concatenate([one[at] for one in best]) for at in (0, 1))
@@ -119,8 +120,9 @@ def _clone(estimator: Any) -> Any:
     return copy.deepcopy(estimator)
 
 
-def _top(model: Any, rows: Any, k: int, columns: int) -> list[tuple[Array, Array]]:
-    """Labels and scores of each row, the best first; ties go to the smaller label."""
+def _top(model: Any, rows: Any, k: int, absent: Array) -> list[tuple[Array, Array]]:
+    """Labels and scores of each row, the best first; ties go to the smaller label. `absent` marks labels that no training row had."""
+    columns = len(absent)
     if hasattr(model, "predict_top_k"):
         found = model.predict_top_k(rows, k=min(k, columns)).tocsr()
         ends = zip(found.indptr[:-1], found.indptr[1:], strict=True)
@@ -134,8 +136,11 @@ def _top(model: Any, rows: Any, k: int, columns: int) -> list[tuple[Array, Array
     if isinstance(scores, list):
         # One array for each label, with a column for each class that training saw; the last is 1, or the only one there is.
         scores = np.column_stack([one[:, -1] if one.shape[1] > 1 else np.zeros(len(one)) for one in scores])
-    scores = np.asarray(scores, np.float32)
+    scores = np.array(scores, np.float32)
     if scores.ndim != 2 or scores.shape[1] != columns:
         raise ValueError(f"the estimator's scores do not fit: expected {columns} columns, found {scores.shape[1:] or 'none'}")
+    if method == "decision_function" and absent.any() and scores.size:
+        # scikit-learn gives such labels 0, which stands above the negative scores of all that it learned.
+        scores[:, absent] = scores.min() - 1
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return [(labels, one[labels]) for labels, one in zip(order, scores, strict=True)]
