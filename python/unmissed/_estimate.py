@@ -53,7 +53,7 @@ def fit_propensity(
     controlled: LabelsLike | None = None,
     rate: RateLike | None = None,
     propensities: PropensityLike | None = None,
-    loss: str = "squared",
+    loss: str = "auto",
     starts: int = 16,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -75,9 +75,10 @@ def fit_propensity(
     propensities : Propensities or array-like, optional
         Known propensities to fit to, instead of a controlled set. Values that a curve stood in for (see ``sources``) are no
         evidence and are left out.
-    loss : {"squared", "log", "negative-binomial"}, default "squared"
-        What to minimise: squared differences of inverse propensities (the usual choice), of their logarithms, or the negative
-        log-likelihood of what was counted in the controlled set.
+    loss : {"auto", "squared", "log", "negative-binomial"}, default "auto"
+        What to minimise: squared differences of inverse propensities (as in the paper), of their logarithms, or the negative
+        log-likelihood of what was counted in the controlled set. "auto" takes the likelihood where there is a controlled set, which
+        gives better models, and otherwise squared differences.
     starts : int, default 16
         From how many points the search starts.
     random_state : int, default 0

@@ -39,8 +39,9 @@ pub(super) struct Args {
     /// Known propensities to fit to, as csv
     #[arg(long, value_name = "CSV", conflicts_with = "controlled")]
     propensities: Option<PathBuf>,
-    /// What to minimise: squared, log or negative-binomial (the likelihood of a controlled set)
-    #[arg(long, default_value = "squared")]
+    /// What to minimise: squared (as in the paper), log, negative-binomial (the likelihood of a controlled set) or auto: the likelihood
+    /// where there is a controlled set, otherwise squared
+    #[arg(long, default_value = FitLoss::default().name())]
     loss: FitLoss,
     /// From how many points the search starts
     #[arg(long, default_value_t = FitOptions::default().starts, value_name = "N")]

@@ -5,7 +5,7 @@ use crate::data::{LabelStats, Rate};
 use crate::error::Result;
 use crate::propensity::estimators::direct::{Direct, direct};
 use crate::propensity::estimators::shrunken::shrunken;
-use crate::propensity::fit::{FitOptions, fit};
+use crate::propensity::fit::{FitLoss, FitOptions, fit};
 use crate::propensity::{Propensities, models};
 
 /// Level of intervals, which are not used here.
@@ -38,7 +38,7 @@ pub(super) fn assumed(source: &Source) -> Result<Vec<Estimate>> {
 pub(super) fn estimated(source: &Source, rows: &[usize], seed: u64) -> Result<Vec<Estimate>> {
     let stats = LabelStats::of(source.train.labels());
     let found = directly(source, rows)?;
-    let options = FitOptions { seed, ..FitOptions::default() };
+    let options = FitOptions { loss: FitLoss::Squared, seed, ..FitOptions::default() };
     let mut all = Vec::new();
     for (name, family) in [("jpv, fitted", "jpv"), ("power, fitted", "power"), ("richards, fitted", "richards")] {
         let fitted = fit(&models::family(family)?, &found.evidence(), &options)?;

@@ -95,7 +95,7 @@ fn estimates(world: &World, seed: u64) -> Result<Vec<(&'static str, Propensities
     all.push(("shrunken", shrunken(&found, &models::family("power")?, &options, 0.95)?.propensities));
     for (name, family) in [("jpv, fitted", "jpv"), ("power, fitted", "power"), ("richards, fitted", "richards")] {
         let fitted = fit(&models::family(family)?, &found.evidence(), &options)?;
-        all.push((name, fitted.phi.propensities(&train)?));
+        all.push((name, fitted.propensities(&train)?));
     }
     all.push(("jpv, assumed", models::parse("jpv")?.propensities(&train)?));
     Ok(all)

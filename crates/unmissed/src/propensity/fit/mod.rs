@@ -1,8 +1,9 @@
 //! Fitting a propensity curve to an estimate.
 //!
-//! The paper minimises `sum_j (1/p^_j - 1/phi(pi~_j))^2` over the constants of phi with Levenberg-Marquardt: the default.
-//! The largest inverse propensities, those of the rarest labels, dominate that sum; [`FitLoss::Log`] compares logarithms
-//! instead, and [`FitLoss::NegativeBinomial`] is the likelihood of what was counted. Bounds belong to the model. A solver that
+//! The paper minimises `sum_j (1/p^_j - 1/phi(pi~_j))^2` over the constants of phi with Levenberg-Marquardt. The largest inverse
+//! propensities, those of the rarest labels, dominate that sum, and models that are trained with such a curve rank frequent labels
+//! badly. [`FitLoss::NegativeBinomial`] is the likelihood of what was counted, and the default where there are counts;
+//! [`FitLoss::Log`] compares logarithms. Bounds belong to the model. A solver that
 //! says "converged" may have stopped at a poor point, so the search runs from several starts (a log-log line, quantiles,
 //! seeded perturbations), keeps the best, and reports the spread. Labels with the same count share a prior, and
 //! `sum_j (q_j - phi)^2 = n_g (mean - phi)^2 + const`: the work is per distinct count, not per label.
@@ -62,8 +63,10 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FitLoss {
-    /// Squared differences of inverse propensities, as in the paper.
+    /// The likelihood where the counts of a controlled set are known, squared differences otherwise.
     #[default]
+    Auto,
+    /// Squared differences of inverse propensities, as in the paper.
     Squared,
     /// Squared differences of their logarithms. Labels with `q^ = 0` cannot take part.
     Log,
@@ -73,14 +76,24 @@ pub enum FitLoss {
 
 impl FitLoss {
     /// All losses.
-    pub const ALL: [FitLoss; 3] = [FitLoss::Squared, FitLoss::Log, FitLoss::NegativeBinomial];
+    pub const ALL: [FitLoss; 4] = [FitLoss::Auto, FitLoss::Squared, FitLoss::Log, FitLoss::NegativeBinomial];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
+            FitLoss::Auto => "auto",
             FitLoss::Squared => "squared",
             FitLoss::Log => "log",
             FitLoss::NegativeBinomial => "negative-binomial",
+        }
+    }
+
+    /// The loss that is minimised on such evidence.
+    fn on(self, evidence: &CurveEvidence) -> FitLoss {
+        match (self, evidence.controlled()) {
+            (FitLoss::Auto, Some(_)) => FitLoss::NegativeBinomial,
+            (FitLoss::Auto, None) => FitLoss::Squared,
+            (named, _) => named,
         }
     }
 }
@@ -107,7 +120,7 @@ pub struct FitOptions {
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { loss: FitLoss::Squared, starts: 16, seed: 0 }
+        FitOptions { loss: FitLoss::default(), starts: 16, seed: 0 }
     }
 }
 
@@ -211,11 +224,12 @@ pub fn fit(family: &Phi, evidence: &CurveEvidence, options: &FitOptions) -> Resu
             .expected(format!("at least {} labels with an estimate", coordinates.len()))
             .found(evidence.len().to_string()));
     }
-    if options.loss == FitLoss::NegativeBinomial {
+    let loss = options.loss.on(evidence);
+    if loss == FitLoss::NegativeBinomial {
         let likelihood = negative_binomial::NegativeBinomial::of(evidence, family.alpha())?;
         return maximise(&likelihood, family, evidence, options);
     }
-    let residuals = Residuals::new(family, evidence, options.loss)?;
+    let residuals = Residuals::new(family, evidence, loss)?;
     let starts = starts::starts(family, evidence, options);
     let searched = starts::search(&residuals, &coordinates, starts);
     let best = searched.first().ok_or_else(|| Error::value("a fit needs at least one start").expected("starts of at least 1"))?;
@@ -223,7 +237,7 @@ pub fn fit(family: &Phi, evidence: &CurveEvidence, options: &FitOptions) -> Resu
     let quality = Quality::new(&phi, &coordinates, residuals.weights(&phi));
     Ok(Fit {
         spec: phi.spec(),
-        loss: options.loss.name(),
+        loss: loss.name(),
         objective: best.objective,
         mse: mse(&phi, evidence),
         labels: residuals.labels(),
