@@ -31,8 +31,13 @@ fn curve(spec: &str) -> Phi {
     parse(spec).unwrap().curve().unwrap().clone()
 }
 
+/// What the paper minimises.
+fn least_squares() -> FitOptions {
+    FitOptions { loss: FitLoss::Squared, ..FitOptions::default() }
+}
+
 fn fitted(planted_spec: &str, name: &str) -> Fit {
-    fit(&family(name).unwrap(), &planted(&curve(planted_spec)), &FitOptions::default()).unwrap()
+    fit(&family(name).unwrap(), &planted(&curve(planted_spec)), &least_squares()).unwrap()
 }
 
 const POWER: &str = "power:beta=8,gamma=0.4";
@@ -155,6 +160,17 @@ fn a_fit_starts_somewhere_and_one_start_has_no_spread() {
         let message = with(0).unwrap_err().to_string();
         assert!(message.contains("starts of at least 1"), "{message}");
     }
-    let with = |starts| fit(&family("power").unwrap(), &evidence, &FitOptions { starts, ..FitOptions::default() }).unwrap();
+    let with = |starts| fit(&family("power").unwrap(), &evidence, &FitOptions { starts, ..least_squares() }).unwrap();
     assert_eq!((with(1).spread(), with(3).spread().is_some()), (None, true));
+}
+
+#[test]
+fn the_default_is_the_likelihood_where_there_are_counts() {
+    let evidence = planted(&curve(POWER));
+    let of = |loss| fit(&family("power").unwrap(), &evidence, &FitOptions { loss, ..FitOptions::default() }).unwrap();
+    assert_eq!((of(FitLoss::Auto).loss, of(FitLoss::Auto).spec), ("negative-binomial", of(FitLoss::NegativeBinomial).spec));
+    let stats = LabelStats::from_counts(1000, &(1..=200).collect::<Vec<u64>>()).unwrap();
+    let known = curve(POWER).propensities(&stats).unwrap();
+    let known = CurveEvidence::from_propensities(&known, &stats).unwrap();
+    assert_eq!(fit(&family("power").unwrap(), &known, &FitOptions::default()).unwrap().loss, "squared");
 }

@@ -53,10 +53,10 @@ enum Missing {
 }
 
 const SURVEY: [(&str, [&str; 3]); 5] = [
-    ("users", ["1000", "4000", "10000"]),
+    ("users", ["1000", "4000", "5000"]),
     ("test-users", ["1000", "2000", "3000"]),
-    ("controlled-users", ["600", "2500", "5000"]),
-    ("items", ["60", "200", "1000"]),
+    ("controlled-users", ["600", "2500", "2500"]),
+    ("items", ["60", "200", "500"]),
     ("shown", ["8", "10", "10"]),
 ];
 
@@ -71,7 +71,7 @@ pub(super) static WORLDS: &[Plan] = &[
     Plan { name: "survey", about: "users who choose what they rate", slow: true, make: survey!() },
     Plan {
         name: "small survey",
-        about: "a fifth of the users and items",
+        about: "two fifths of the users and items",
         slow: false,
         make: Make::Generated(
             "survey",
@@ -91,7 +91,7 @@ pub(super) static WORLDS: &[Plan] = &[
         make: survey!(
             ("controlled-users", ["250", "250", "250"]),
             ("users", ["1000", "4000", "4000"]),
-            ("items", ["60", "200", "300"])
+            ("items", ["60", "200", "200"])
         ),
     },
     Plan {
@@ -101,14 +101,14 @@ pub(super) static WORLDS: &[Plan] = &[
         make: survey!(
             ("controlled-users", ["50", "50", "50"]),
             ("users", ["1000", "4000", "4000"]),
-            ("items", ["60", "200", "300"])
+            ("items", ["60", "200", "200"])
         ),
     },
     Plan {
         name: "weak features",
         about: "the survey with features that are mostly noise",
         slow: false,
-        make: survey!(("noise", ["2", "2", "2"]), ("users", ["1000", "4000", "4000"]), ("items", ["60", "200", "300"])),
+        make: survey!(("noise", ["2", "2", "2"]), ("users", ["1000", "4000", "4000"]), ("items", ["60", "200", "200"])),
     },
     Plan {
         name: "unrelated",
@@ -118,14 +118,14 @@ pub(super) static WORLDS: &[Plan] = &[
             ("gamma", ["0", "0", "0"]),
             ("scatter", ["1.5", "1.5", "1.5"]),
             ("users", ["1000", "4000", "4000"]),
-            ("items", ["60", "200", "300"])
+            ("items", ["60", "200", "200"])
         ),
     },
     Plan {
         name: "rising",
         about: "the survey with propensities that rise with relevance",
         slow: false,
-        make: survey!(("rise", ["1", "1", "1"]), ("users", ["1000", "4000", "4000"]), ("items", ["60", "200", "300"])),
+        make: survey!(("rise", ["1", "1", "1"]), ("users", ["1000", "4000", "4000"]), ("items", ["60", "200", "200"])),
     },
     Plan {
         name: "balls, power",
@@ -165,10 +165,10 @@ pub(super) static WORLDS: &[Plan] = &[
         make: Make::Generated(
             "ratings",
             &[
-                ("users", ["1000", "4000", "10000"]),
+                ("users", ["1000", "4000", "5000"]),
                 ("test-users", ["1000", "2000", "3000"]),
-                ("controlled-users", ["600", "2500", "5400"]),
-                ("items", ["100", "300", "1000"]),
+                ("controlled-users", ["600", "2500", "2700"]),
+                ("items", ["100", "300", "500"]),
                 ("shown", ["10", "10", "10"]),
             ],
         ),
@@ -207,7 +207,7 @@ fn generated(size: Size, generator: &str, changes: &[(&'static str, [&'static st
 }
 
 fn balls(size: Size, missing: Missing, seed: u64) -> Result<World> {
-    let (train, test) = size.pick(("1500", "1500"), ("12000", "5000"), ("23000", "10000"));
+    let (train, test) = size.pick(("1500", "1500"), ("12000", "5000"), ("12000", "10000"));
     let data = generate("balls", &[("train-rows", train), ("test-rows", test)], seed)?;
     masked(data.part("train")?.clone(), data.part("test")?.clone(), missing, 20, seed)
 }
