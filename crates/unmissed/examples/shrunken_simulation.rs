@@ -48,7 +48,7 @@ pub fn repetition(seed: u64, controlled_rows: u64) -> unmissed::Result<Errors> {
     let counts = train.dense_counts()?;
     let direct = direct(&train, &controlled, &Rate::Common(SHOWN as f64 / LABELS as f64), 0.95)?;
     let power = family("power")?;
-    let curve = fit(&power, &direct.evidence(), &FitOptions::default())?;
+    let curve = fit(&power, &direct.evidence(), &FitOptions { loss: FitLoss::Squared, ..FitOptions::default() })?;
     let likelihood = fit(&power, &direct.evidence(), &FitOptions { loss: FitLoss::NegativeBinomial, ..FitOptions::default() })?;
     let shrunken = shrunken(&direct, &power, &FitOptions::default(), 0.95)?;
     let error = |p: &dyn Fn(usize) -> f64| {
