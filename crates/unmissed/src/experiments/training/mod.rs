@@ -55,7 +55,7 @@ impl Experiment for Training {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "20 min", full: "180 min" }
+        Took { quick: "11 min", full: "35 min" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {

@@ -33,8 +33,8 @@ pub(super) struct Plan {
 }
 
 enum Make {
-    /// A generator with changed parameters, which have (tiny, quick, full) values.
-    Generated(&'static str, &'static [(&'static str, [&'static str; 3])]),
+    /// A generator with changed parameters: their values at the smallest size, and otherwise.
+    Generated(&'static str, &'static [(&'static str, [&'static str; 2])]),
     /// Hyper-balls whose labels go missing.
     Balls(Missing),
     /// A data set of the user's whose labels go missing: its name, and how many of the labels are shown to controlled rows.
@@ -52,12 +52,12 @@ enum Missing {
     Flat(f64),
 }
 
-const SURVEY: [(&str, [&str; 3]); 5] = [
-    ("users", ["1000", "4000", "5000"]),
-    ("test-users", ["1000", "2000", "3000"]),
-    ("controlled-users", ["600", "2500", "2500"]),
-    ("items", ["60", "200", "500"]),
-    ("shown", ["8", "10", "10"]),
+const SURVEY: [(&str, [&str; 2]); 5] = [
+    ("users", ["1000", "4000"]),
+    ("test-users", ["1000", "2000"]),
+    ("controlled-users", ["600", "2500"]),
+    ("items", ["60", "200"]),
+    ("shown", ["8", "10"]),
 ];
 
 /// The survey with other parameters on top.
@@ -68,19 +68,19 @@ macro_rules! survey {
 }
 
 pub(super) static WORLDS: &[Plan] = &[
-    Plan { name: "survey", about: "users who choose what they rate", slow: true, make: survey!() },
+    Plan { name: "survey", about: "users who choose what they rate", slow: false, make: survey!() },
     Plan {
         name: "small survey",
-        about: "two fifths of the users and items",
+        about: "half of the users, fewer of them controlled",
         slow: false,
         make: Make::Generated(
             "survey",
             &[
-                ("users", ["600", "2000", "2000"]),
-                ("test-users", ["1000", "2000", "3000"]),
-                ("controlled-users", ["400", "1000", "1000"]),
-                ("items", ["40", "200", "200"]),
-                ("shown", ["8", "10", "10"]),
+                ("users", ["600", "2000"]),
+                ("test-users", ["1000", "2000"]),
+                ("controlled-users", ["400", "1000"]),
+                ("items", ["40", "200"]),
+                ("shown", ["8", "10"]),
             ],
         ),
     },
@@ -88,44 +88,31 @@ pub(super) static WORLDS: &[Plan] = &[
         name: "250 controlled",
         about: "the survey with 250 controlled users",
         slow: false,
-        make: survey!(
-            ("controlled-users", ["250", "250", "250"]),
-            ("users", ["1000", "4000", "4000"]),
-            ("items", ["60", "200", "200"])
-        ),
+        make: survey!(("controlled-users", ["250", "250"])),
     },
     Plan {
         name: "50 controlled",
         about: "the survey with 50 controlled users",
         slow: false,
-        make: survey!(
-            ("controlled-users", ["50", "50", "50"]),
-            ("users", ["1000", "4000", "4000"]),
-            ("items", ["60", "200", "200"])
-        ),
+        make: survey!(("controlled-users", ["50", "50"])),
     },
     Plan {
         name: "weak features",
         about: "the survey with features that are mostly noise",
         slow: false,
-        make: survey!(("noise", ["2", "2", "2"]), ("users", ["1000", "4000", "4000"]), ("items", ["60", "200", "200"])),
+        make: survey!(("noise", ["2", "2"])),
     },
     Plan {
         name: "unrelated",
         about: "the survey with propensities that have nothing to do with frequency",
         slow: false,
-        make: survey!(
-            ("gamma", ["0", "0", "0"]),
-            ("scatter", ["1.5", "1.5", "1.5"]),
-            ("users", ["1000", "4000", "4000"]),
-            ("items", ["60", "200", "200"])
-        ),
+        make: survey!(("gamma", ["0", "0"]), ("scatter", ["1.5", "1.5"])),
     },
     Plan {
         name: "rising",
         about: "the survey with propensities that rise with relevance",
         slow: false,
-        make: survey!(("rise", ["1", "1", "1"]), ("users", ["1000", "4000", "4000"]), ("items", ["60", "200", "200"])),
+        make: survey!(("rise", ["1", "1"])),
     },
     Plan {
         name: "balls, power",
@@ -161,15 +148,15 @@ pub(super) static WORLDS: &[Plan] = &[
     Plan {
         name: "ratings",
         about: "users who rate a handful of what they like",
-        slow: true,
+        slow: false,
         make: Make::Generated(
             "ratings",
             &[
-                ("users", ["1000", "4000", "5000"]),
-                ("test-users", ["1000", "2000", "3000"]),
-                ("controlled-users", ["600", "2500", "2700"]),
-                ("items", ["100", "300", "500"]),
-                ("shown", ["10", "10", "10"]),
+                ("users", ["1000", "4000"]),
+                ("test-users", ["1000", "2000"]),
+                ("controlled-users", ["600", "2500"]),
+                ("items", ["100", "300"]),
+                ("shown", ["10", "10"]),
             ],
         ),
     },
@@ -191,9 +178,9 @@ impl Plan {
     }
 }
 
-fn generated(size: Size, generator: &str, changes: &[(&'static str, [&'static str; 3])], seed: u64) -> Result<World> {
+fn generated(size: Size, generator: &str, changes: &[(&'static str, [&'static str; 2])], seed: u64) -> Result<World> {
     let changes: Vec<(&str, &str)> =
-        changes.iter().map(|(name, values)| (*name, size.pick(values[0], values[1], values[2]))).collect();
+        changes.iter().map(|(name, values)| (*name, size.pick(values[0], values[1], values[1]))).collect();
     let data = generate(generator, &changes, seed)?;
     let last = |wanted: &str| changes.iter().rev().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value);
     Ok(World {
@@ -207,7 +194,7 @@ fn generated(size: Size, generator: &str, changes: &[(&'static str, [&'static st
 }
 
 fn balls(size: Size, missing: Missing, seed: u64) -> Result<World> {
-    let (train, test) = size.pick(("1500", "1500"), ("12000", "5000"), ("12000", "10000"));
+    let (train, test) = size.pick(("1500", "1500"), ("12000", "5000"), ("12000", "5000"));
     let data = generate("balls", &[("train-rows", train), ("test-rows", test)], seed)?;
     masked(data.part("train")?.clone(), data.part("test")?.clone(), missing, 20, seed)
 }
