@@ -2,7 +2,7 @@
 //!
 //! `totals.rs` looks totals up; `measure.rs` makes values and variances of them under propensities per label, `row_dependent.rs` under
 //! row-dependent ones, `robust.rs` from pairs of known status, `omega.rs` from matched rows; `labels.rs` has means over labels, with
-//! `jackknife.rs` (`label_loss.rs` is what a label loses with a row) or, on request, `bootstrap.rs`, and `label_masks.rs`. `uncertainty.rs` adds what
+//! `jackknife.rs` (`label_loss.rs` is what a label loses with a row, `hit_parts.rs` and `hit_rates.rs` what coverage needs) or, on request, `bootstrap.rs`, and `label_masks.rs`. `uncertainty.rs` adds what
 //! estimated propensities are uncertain by. [`compare`] compares models, `diagnose.rs` says what to know before believing the numbers.
 
 mod bootstrap;
@@ -11,6 +11,8 @@ pub mod compare;
 mod diagnose;
 mod gains;
 pub mod interval;
+mod hit_parts;
+mod hit_rates;
 mod jackknife;
 mod label_loss;
 mod label_masks;
