@@ -179,7 +179,9 @@ impl HitParts {
                     let losses = [of_a, of_b].map(|of| parts.hit_loss(label, function, of[ki]));
                     let mut values: Vec<f64> = losses[0].iter().zip(&losses[1]).map(|(x, y)| x * y * both).collect();
                     parts.put(label, term, ki, &values, &mut all.plain);
-                    for (value, inverse) in values.iter_mut().zip(parts.inverse(label, function)).filter(|(value, _)| **value != 0.0) {
+                    for (value, inverse) in
+                        values.iter_mut().zip(parts.inverse(label, function)).filter(|(value, _)| **value != 0.0)
+                    {
                         let factor = |model: usize, hits: f64| rates[model].factor(ki, hits, *inverse);
                         *value *= (factor(a, of_a[ki].hits) * factor(b, of_b[ki].hits)).sqrt();
                     }
