@@ -1,6 +1,6 @@
 //! What intervals leave out, where it can be seen in the numbers.
 
-use super::{Finish, Source};
+use super::{Finish, Key, Source};
 use crate::evaluate::findings::{Finding, U009};
 use crate::metrics::Estimator;
 use std::collections::BTreeMap;
@@ -48,15 +48,23 @@ pub(super) fn label_notes(finish: &Finish<'_>) -> Vec<String> {
         }
     }
     notes.extend(worst.into_values().map(|(_, text)| text));
+    let is_coverage =
+        |key: &Key| key.estimator == Estimator::Unbiased && finish.label_term(*key).is_some_and(|term| term.is_of_hits());
+    if finish.keys().iter().any(is_coverage) {
+        notes.push("unbiased coverage: its interval is rough, since few labels with large terms decide".into());
+    }
     notes
 }
 
-/// Normalized and clipped values bend with inverse propensities, so that noise in these does not average out.
+/// Normalized and clipped values and macro-F bend with inverse propensities, so that noise in these does not average out.
 pub(super) fn noise_notes(finish: &Finish<'_>) -> Vec<String> {
     let (settings, table, positives) = (finish.settings, &finish.tally.table, &finish.tally.positives);
     let is_asked = |estimator| settings.metrics.iter().any(|chosen| chosen.wants(estimator));
     let asked = [Estimator::Normalized, Estimator::Clipped].into_iter().filter(|estimator| is_asked(*estimator));
-    let asked: Vec<&str> = asked.map(Estimator::name).collect();
+    let mut asked: Vec<&str> = asked.map(Estimator::name).collect();
+    let is_ratio =
+        |key: &Key| key.estimator == Estimator::Unbiased && finish.label_term(*key).is_some_and(|term| !term.is_of_hits());
+    asked.extend(finish.keys().iter().any(is_ratio).then_some("unbiased macro-f"));
     if asked.is_empty() {
         return Vec::new();
     }
@@ -75,7 +83,7 @@ pub(super) fn noise_notes(finish: &Finish<'_>) -> Vec<String> {
         .filter(|(noise, _)| *noise > NOISY);
     let text = |(noise, origin): (f64, &str)| {
         format!(
-            "{origin}: the inverse propensities have errors of {:.0} %; these do not average out in {} values, which are rather too low, and \
+            "{origin}: the inverse propensities have errors of {:.0} %; these do not average out in {} values: these are rather too low, and \
              intervals do not contain that (the estimator shrunken has smaller errors)",
             100.0 * noise,
             asked.join(" and ")
