@@ -4,6 +4,7 @@ use crate::common::evaluation::Rows;
 use rayon::prelude::*;
 use unmissed::data::{Csr, Labels};
 use unmissed::evaluate::{Evaluation, EvaluationResult, Groups};
+use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
 
 const LABELS: usize = 12;
@@ -97,12 +98,14 @@ fn check(name: &str, values: &[(f64, f64, f64)], least: f64) {
 }
 
 /// Intervals hold the expected value at this number of rows; 400 draws have a standard error of 1.1 points at 95 %. With 150 rows most
-/// labels have one to three hits; with 600 nearly all have a hit, and often none has exactly one.
+/// labels have one to three hits; with 600 nearly all have a hit, and often none has exactly one. There unbiased coverage is left out: its
+/// deviations from 1 come from draws that hardly happen, and no draw tells how large they can be.
 #[test]
 fn intervals_of_label_means_cover() {
     for rows in [150, 600] {
         let results = draws(rows);
-        for (place, row) in results[0].rows.iter().enumerate() {
+        let is_left_out = |metric: &str, estimator| rows == 600 && metric == "coverage" && estimator == Estimator::Unbiased;
+        for (place, row) in results[0].rows.iter().enumerate().filter(|(_, row)| !is_left_out(&row.metric, row.estimator)) {
             let of = |result: &EvaluationResult| {
                 let row = &result.rows[place];
                 (row.value.unwrap(), row.low.unwrap(), row.high.unwrap())
@@ -110,7 +113,7 @@ fn intervals_of_label_means_cover() {
             let name = format!("{rows} rows, {} {} of {}, {}", row.estimator, row.metric, row.model, row.group);
             check(&name, &results.iter().map(of).collect::<Vec<_>>(), 0.91);
         }
-        for (place, row) in results[0].comparisons.iter().enumerate() {
+        for (place, row) in results[0].comparisons.iter().enumerate().filter(|(_, row)| !is_left_out(&row.metric, row.estimator)) {
             let of = |result: &EvaluationResult| {
                 let row = &result.comparisons[place];
                 (row.difference.unwrap(), row.low.unwrap(), row.high.unwrap())
