@@ -124,7 +124,7 @@ impl HitParts {
                 let inverse = parts.inverse(*label, function);
                 for (ki, of) in counts.at(place).iter().enumerate().filter(|(_, of)| of.hits > 0.0) {
                     let mut values: Vec<f64> = parts.hit_loss(*label, function, *of);
-                    values.iter_mut().for_each(|loss| *loss *= *loss * of.hits);
+                    values.iter_mut().for_each(|loss| *loss = *loss * *loss * of.hits);
                     parts.put(*label, term, ki, &values, &mut all.plain);
                     for (value, inverse) in values.iter_mut().zip(inverse).filter(|(value, _)| **value > 0.0) {
                         *value *= rates.factor(ki, of.hits, *inverse);
