@@ -100,7 +100,10 @@ impl Candidates {
         for estimate in estimates {
             match estimate.values {
                 EstimatedValues::All(propensities) => candidates.estimated(propensities),
-                EstimatedValues::WithGaps(direct) => candidates.direct = Some(direct),
+                EstimatedValues::WithGaps(direct) => {
+                    candidates.estimated(direct.propensities()?);
+                    candidates.direct = Some(direct);
+                }
             }
         }
         Ok(candidates)

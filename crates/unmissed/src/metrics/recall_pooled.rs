@@ -12,7 +12,7 @@
 //!
 //! # Assumes
 //! Unbiased: right label-wise propensities (on a controlled set: labels shown at the given rate, whatever they are), and enough rows: consistent, not
-//! unbiased. Intervals are over rows, by the delta method.
+//! unbiased. Intervals are by the delta method, over rows or over masks; observed values have none over masks.
 //!
 //! # Reference
 //! Micro-averaged recall: Tsoumakas, Katakis and Vlahavas, "Mining multi-label data", 2010. By hand: rows with labels {0, 1} and {2}, ranked 0, 2 and

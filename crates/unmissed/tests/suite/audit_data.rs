@@ -110,7 +110,12 @@ fn a_small_survey_needs_more_rows() {
         .controlled(&controlled)
         .run()
         .unwrap();
-    let shrunken = result.propensities.iter().find(|p| p.kind == CandidateKind::Estimated).unwrap();
+    let is_shrunken = |name: &str| name.starts_with("shrunken");
+    let estimated = result.propensities.iter().filter(|p| p.kind == CandidateKind::Estimated);
+    let shrunken = estimated.clone().find(|p| is_shrunken(&p.name)).unwrap();
+    assert!(estimated.clone().any(|p| p.name == "direct"));
+    let headline = result.verdict.standings.iter().find(|s| s.is_headline).unwrap();
+    assert!(!headline.name.starts_with("direct"), "{}", headline.name);
     let score = &result.verdict.standings.iter().find(|s| s.propensity.as_deref() == Some(&shrunken.origin)).unwrap().scores[0];
     assert!(score.high.unwrap() - score.low.unwrap() > 0.1, "{score:?}");
     let direct = result.direct.as_ref().unwrap();

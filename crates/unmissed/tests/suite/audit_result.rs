@@ -83,9 +83,11 @@ fn evidence_contradicts_the_wrong_models_and_spares_the_right_one() {
     let controlled =
         Dataset::new(None, mask(&Rows::random(1500, LABELS, 0.8, 0.5, 11).labels(), &[0.4; LABELS], 2).unwrap()).unwrap();
     let base = Audit::new(&w.test, &[("good", &w.good)]).unwrap().train(&w.train).truth(&w.truth).unwrap().propensity(right);
+    let by_controlled = base.clone().request(rated.clone()).controlled(&controlled).run().unwrap();
     for (result, estimate) in [
         (base.clone().request(quick()).later(&w.train_clean).run().unwrap(), "timelapse-shrunken"),
-        (base.clone().request(rated.clone()).controlled(&controlled).run().unwrap(), "shrunken"),
+        (by_controlled.clone(), "direct"),
+        (by_controlled, "shrunken"),
     ] {
         let contradicted: Vec<&str> =
             result.findings.iter().filter(|f| f.code == "U008").map(|f| f.message.split(' ').next().unwrap()).collect();

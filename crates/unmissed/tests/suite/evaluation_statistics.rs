@@ -229,28 +229,34 @@ fn the_bootstrap_has_the_spread_of_redrawn_rows() {
     assert!((se / spread - 1.0).abs() < 0.25, "jackknife: {se} {spread}");
 }
 
-/// Propensities that carry variances widen the intervals by what they add.
+/// Propensities that carry variances widen the intervals by what they add: for each label, by pairs of different rows with a hit.
 #[test]
 fn uncertain_propensities_widen_intervals() {
-    let rows = Rows::random(100, LABELS, 0.5, 0.5, 3);
-    let (truth, scores) = (rows.labels(), rows.scores());
+    let (rows, other) = (Rows::random(100, LABELS, 0.5, 0.5, 3), Rows::random(100, LABELS, 0.5, 0.1, 3));
+    let (truth, a, b) = (rows.labels(), rows.scores(), other.scores());
     let p = Propensities::new("p", propensities()).unwrap();
     let with = p.clone().with_inverse_variances(vec![0.3; LABELS]).unwrap();
     let evaluation = |p| {
-        Evaluation::new(&truth, &[("a", &scores)])
-            .unwrap()
-            .metrics(&["precision:unbiased"])
-            .unwrap()
-            .ks(&[2])
-            .unwrap()
-            .propensity(p)
+        let evaluation = Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().metrics(&["precision:unbiased"]).unwrap();
+        evaluation.ks(&[2]).unwrap().propensity(p)
     };
     let (known, wide) = (evaluation(p).run().unwrap(), evaluation(with).run().unwrap());
-    let hits =
-        |j: u32| (0..100).filter(|i| rows.truth[*i].contains(&j) && rows.ranked(*i).iter().take(2).any(|l| *l == j)).count() as f64;
-    let added: f64 = (0..LABELS as u32).map(|j| hits(j).powi(2) * 0.3).sum::<f64>() / (100.0f64 * 2.0).powi(2);
+    let hit = |of: &Rows, i: usize, j: u32| {
+        f64::from(u8::from(rows.truth[i].contains(&j) && of.ranked(i).iter().take(2).any(|label| *label == j)))
+    };
+    let added = |gain: &dyn Fn(usize, u32) -> f64| {
+        let of_label = |j: u32| {
+            let (sum, squares) = (0..100).map(|i| gain(i, j)).fold((0.0, 0.0), |(sum, squares), g| (sum + g, squares + g * g));
+            (sum * sum - squares) * 0.3
+        };
+        (0..LABELS as u32).map(of_label).sum::<f64>().max(0.0) / (100.0f64 * 2.0).powi(2)
+    };
+    let wanted = added(&|i, j| hit(&rows, i, j));
     let difference = wide.rows[0].se.unwrap().powi(2) - known.rows[0].se.unwrap().powi(2);
-    assert!((difference - added).abs() < 1e-12, "{difference} {added}");
+    assert!(wanted > 0.0 && (difference - wanted).abs() < 1e-12, "{difference} {wanted}");
+    let wanted = added(&|i, j| hit(&rows, i, j) - hit(&other, i, j));
+    let difference = wide.comparisons[0].se.unwrap().powi(2) - known.comparisons[0].se.unwrap().powi(2);
+    assert!((difference - wanted).abs() < 1e-12, "{difference} {wanted}");
     assert!(known.notes.iter().any(|note| note.contains("taken as known")));
     assert!(wide.notes.iter().any(|note| note.contains("is in all intervals")));
 }

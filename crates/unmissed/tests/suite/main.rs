@@ -23,6 +23,7 @@ mod evaluation_uncertainty;
 mod experiments;
 mod formats;
 mod hostile_archives;
+mod interval_limits;
 mod layers;
 mod losses;
 mod matched_rows;

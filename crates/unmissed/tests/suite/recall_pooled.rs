@@ -2,7 +2,7 @@
 
 use crate::common::rng::{Purpose, stream, uniform};
 use unmissed::data::{Csr, Labels, Rate};
-use unmissed::evaluate::{Evaluation, Tally};
+use unmissed::evaluate::{Evaluation, IntervalKind, Tally};
 use unmissed::metrics::Estimator;
 use unmissed::propensity::Propensities;
 
@@ -72,6 +72,34 @@ fn intervals_cover_on_controlled_sets_and_under_propensities() {
     }
     println!("recall-pooled: covered {covered} of {cases}, differences {differences} of 150");
     assert!((276..=297).contains(&covered) && (136..=149).contains(&differences), "{covered} {differences}");
+}
+
+/// Mask intervals are about the value of the same rows with their complete labels; differences of models are paired.
+#[test]
+fn mask_intervals_cover_the_value_of_the_same_rows() {
+    let (complete, scores) = world(9, 400);
+    let truth = evaluation(&complete, &scores).run().unwrap();
+    let p: Vec<f64> = (0..LABELS).map(|label| if label % 2 == 0 { 0.8 } else { 0.4 }).collect();
+    let (mut covered, mut differences) = (0, 0);
+    for repetition in 0..200 {
+        let rows = (0..400).map(|row| {
+            let mut rng = stream(900 + repetition, Purpose::Mask, row as u64);
+            complete.row_ids(row).iter().copied().filter(|label| uniform(&mut rng) < p[*label as usize]).collect::<Vec<u32>>()
+        });
+        let observed = Labels::from_ids(u64::from(LABELS), rows.collect::<Vec<_>>()).unwrap();
+        let evaluation = evaluation(&observed, &scores).propensity(Propensities::new("p", p.clone()).unwrap());
+        let result = evaluation.interval(IntervalKind::Mask).run().unwrap();
+        let row = result.rows.iter().find(|row| row.estimator == Estimator::Unbiased).unwrap();
+        let value = truth.rows[0].value.unwrap();
+        covered += u32::from(row.low.unwrap() <= value && value <= row.high.unwrap());
+        let c = result.comparisons.iter().find(|c| c.estimator == Estimator::Unbiased).unwrap();
+        let difference = truth.comparisons[0].difference.unwrap();
+        differences += u32::from(c.low.unwrap() <= difference && difference <= c.high.unwrap());
+        let observed = result.rows.iter().find(|row| row.estimator == Estimator::Observed).unwrap();
+        assert_eq!(observed.low, None, "{observed:?}");
+    }
+    println!("recall-pooled, masks: covered {covered} of 200, differences {differences} of 200");
+    assert!((180..=198).contains(&covered) && (180..=198).contains(&differences), "{covered} {differences}");
 }
 
 #[test]

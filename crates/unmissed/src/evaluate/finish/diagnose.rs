@@ -1,7 +1,7 @@
 //! Which findings the numbers call for, and the notes on how to read them.
 
 use super::totals::Of;
-use super::{Finish, Source};
+use super::{Finish, Source, limits};
 use crate::error::Result;
 use crate::evaluate::findings::{Check, Finding, U001, U003, U006, U007, U009};
 use crate::evaluate::plan::settings::Kind;
@@ -14,9 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewer effective rows than this are few.
 const FEW: f64 = 100.0;
 
-/// A value that is farther than this many standard errors from that of many more rows gets a note.
-const FAR: f64 = 0.5;
-
 /// Findings of the settings and of the numbers, by code.
 pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Comparison]) -> Result<Vec<Finding>> {
     let mut findings = finish.settings.findings.clone();
@@ -25,6 +22,7 @@ pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Compari
     findings.extend(orders(comparisons));
     findings.extend(without_information(finish));
     findings.extend(void(finish));
+    findings.extend(limits::explosive_coverage(finish));
     findings.extend(super::out_of_fold::findings(finish));
     findings.sort_by(|a, b| a.code.cmp(&b.code));
     Ok(findings)
@@ -182,39 +180,6 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// How intervals of means over labels came about, and how far the values are from those of many more rows.
-fn label_notes(finish: &Finish<'_>) -> Vec<String> {
-    let names = finish.label_places.iter().map(|place| finish.settings.metrics[*place].name()).collect::<Vec<_>>().join(" and ");
-    if names.is_empty() || finish.settings.request.bootstrap > 0 {
-        return Vec::new();
-    }
-    let Some(sample) = finish.tally.sample.as_ref() else {
-        return vec![format!("{names}: no interval, since the tally comes from a version that kept no rows")];
-    };
-    let of_rows =
-        if (sample.len() as u64) < finish.settings.rows { format!(" over {} of the rows", sample.len()) } else { String::new() };
-    let mut notes = vec![format!("{names}: intervals by the jackknife{of_rows}, about the expected value at this number of rows")];
-    let mut worst: Option<(f64, String)> = None;
-    for key in finish.keys().into_iter().filter(|key| key.group == 0) {
-        for (model, name) in finish.settings.models.iter().enumerate() {
-            let (Some(drift), Some(se)) = (finish.label_drift(key, model), finish.measure(key, model).se()) else { continue };
-            let is_worst = worst.as_ref().is_none_or(|(size, _)| drift / se > *size);
-            if drift > FAR * se && is_worst {
-                let cell = &finish.settings.metrics[key.metric];
-                let text = format!(
-                    "{} {}@{} of {name} would rise by about {drift:.3} with many more rows (jackknife): labels with few positives",
-                    key.estimator,
-                    cell.name(),
-                    finish.settings.ks()[key.ki]
-                );
-                worst = Some((drift / se, text));
-            }
-        }
-    }
-    notes.extend(worst.map(|(_, text)| text));
-    notes
-}
-
 /// How to read the numbers.
 pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
     let settings = finish.settings;
@@ -223,7 +188,7 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
     match settings.request.interval {
         IntervalKind::Population => {
             notes.push(format!("{level} % intervals: rows are a sample (population)"));
-            notes.extend(label_notes(finish));
+            notes.extend(limits::label_notes(finish));
         }
         IntervalKind::Mask => {
             notes.push(format!(
@@ -254,5 +219,6 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
             format!("{origin}: propensities are taken as known")
         });
     }
+    notes.extend(limits::noise_notes(finish));
     notes
 }

@@ -6,19 +6,20 @@
 //! `Var = (n-1)/n sum_i (psi_i - mean)^2`; of a difference of models the same with `psi_i^a - psi_i^b`. Where the tally has a sample of
 //! the rows, the sum over rows is estimated from it.
 //!
-//! Coverage is the number of labels with a hit. Its jackknife is too large by what pairs of rows share: a label with two hits is lost
-//! with neither of its rows. `1/2 sum over labels and pairs of their hits of (second difference of f)^2` is taken off; as observed that
-//! leaves `f1 - f2/2 + sum_i s_i (s_i - 1) - f1^2/n`, with f1 and f2 labels that have one and two hits, and s_i labels whose only hit is
-//! row i. Of a difference of models, hits of both models in the same two rows count with the product of their second differences.
+//! Coverage is the number of labels with a hit. Its jackknife is too large by what several hits of a label share, and 0 where no label has
+//! exactly one; `hit_parts.rs` has the variance of single labels. The larger of two estimates is taken: the jackknife with the
+//! shares of single labels multiplied by a factor below 1, and the variance summed over all labels with what pairs of labels add.
+//! To that of one model `min(Var, 1) / 2` is added: as with any count of rare events, the variance is estimated too low where few happen
+//! to be missed.
 //!
 //! # Assumes
 //! Rows are independent. The interval is about the expected value at this number of rows; [`Jackknife::drift`] says how far that is
 //! from the value of many more rows.
 //!
 //! # Reference
-//! Efron and Stein, "The jackknife estimate of variance", 1981; the correction is the second term of the expansion of the variance of
-//! a functional of a Poisson process, Last and Penrose, 2011, halved since what follows it alternates in sign.
+//! Efron and Stein, "The jackknife estimate of variance", 1981.
 
+use super::hit_parts::{HitPart, HitParts, ModelRates};
 use super::label_loss::{Cells, Counts, Function, LabelParts, Lost};
 use super::label_sums::label_terms;
 use crate::error::Result;
@@ -44,9 +45,10 @@ pub(super) struct Jackknife {
     squares: Vec<Vec<Precise>>,
     /// By pair of models: their products.
     products: Vec<Vec<Precise>>,
-    /// By model, then by pair: squares and products of second differences.
-    seconds: Vec<Vec<f64>>,
-    second_products: Vec<Vec<f64>>,
+    /// Which terms are functions of hits; by model, then by pair: what single labels add to them.
+    of_hits: Vec<bool>,
+    hits: Vec<HitParts>,
+    hit_products: Vec<HitParts>,
     /// By model: shares over all rows.
     drifts: Vec<Vec<f64>>,
 }
@@ -82,15 +84,17 @@ impl Jackknife {
             all.lock().unwrap_or_else(PoisonError::into_inner).merge(&of_block);
         });
         let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let second_product = |(a, b): &(usize, usize)| second_products(&parts, &counts, sample, (*a, *b));
+        let rates: Vec<ModelRates> = counts.par_iter().map(|counts| ModelRates::new(&parts, counts)).collect();
+        let hit_product = |pair: &(usize, usize)| HitParts::of_pair(&parts, &counts, &rates, sample, *pair);
         Ok(Some(Jackknife {
             cells,
             rows: (sample.len() as f64, settings.rows as f64),
             sums: values(&all.sums),
             squares: values(&all.squares),
             products: values(&all.products),
-            seconds: counts.par_iter().map(|counts| seconds(&parts, counts)).collect(),
-            second_products: pairs.par_iter().map(second_product).collect(),
+            of_hits: parts.functions.iter().map(|function| function.term.is_of_hits()).collect(),
+            hits: counts.par_iter().zip(&rates).map(|(counts, rates)| HitParts::of_model(&parts, counts, rates)).collect(),
+            hit_products: pairs.par_iter().map(hit_product).collect(),
             drifts: counts.par_iter().map(|counts| drifts(&parts, counts)).collect(),
         }))
     }
@@ -99,33 +103,46 @@ impl Jackknife {
         self.cells.at(group, term, ki, column)
     }
 
-    /// The variance from the sum of shares, of their squares, and what pairs of hits share.
-    fn spread(&self, sum: Precise, squares: Precise, second: f64) -> f64 {
+    /// The jackknife's variance from the sum of shares and of their squares.
+    fn spread(&self, sum: Precise, squares: Precise) -> f64 {
         let (sampled, all) = self.rows;
-        let variance = (all - 1.0) / sampled * (squares - sum * sum / sampled.into()).value().max(0.0);
-        // Few hits leave the correction uncertain: it takes off three quarters at most.
-        (variance - second / 2.0).max(variance / 4.0)
+        (all - 1.0) / sampled * (squares - sum * sum / sampled.into()).value().max(0.0)
     }
 
     /// The variance of the sum over labels of a model.
     pub(super) fn variance(&self, model: usize, cell: Cell) -> f64 {
         let at = self.at(cell);
-        self.spread(self.sums[model][at], self.squares[model][at], self.seconds[model][at])
+        let plain = self.spread(self.sums[model][at], self.squares[model][at]);
+        if !self.of_hits[cell.1] {
+            return plain;
+        }
+        let variance = of_hits(plain, self.hits[model].at(at));
+        variance + variance.min(1.0) / 2.0
     }
 
     /// The variance of the difference of the sums over labels of two models.
     pub(super) fn difference_variance(&self, pair: usize, (a, b): (usize, usize), cell: Cell) -> f64 {
         let at = self.at(cell);
-        let second = (self.seconds[a][at] + self.seconds[b][at] - 2.0 * self.second_products[pair][at]).max(0.0);
         let product = self.products[pair][at];
         let squares = self.squares[a][at] + self.squares[b][at] - product - product;
-        self.spread(self.sums[a][at] - self.sums[b][at], squares, second)
+        let plain = self.spread(self.sums[a][at] - self.sums[b][at], squares);
+        if !self.of_hits[cell.1] {
+            return plain;
+        }
+        of_hits(plain, HitPart::difference(self.hits[a].at(at), self.hits[b].at(at), self.hit_products[pair].at(at)))
     }
 
     /// How much larger the sum over labels of a model would be with many more rows, as far as the jackknife can tell.
     pub(super) fn drift(&self, model: usize, cell: Cell) -> f64 {
         (self.rows.1 - 1.0) / self.rows.1 * self.drifts[model][self.at(cell)]
     }
+}
+
+/// The variance of a sum of functions of hits, from that of the jackknife and what single labels have in it.
+fn of_hits(plain: f64, labels: HitPart) -> f64 {
+    // What labels have in common: negative where rows have few hits. It may take off three quarters of one estimate, and half of the other.
+    let common = plain - labels.plain;
+    (labels.thinned + common).max(plain / 4.0).max((labels.mixed + common).max(labels.mixed / 2.0))
 }
 
 fn values(sums: &[Vec<ExactSum>]) -> Vec<Vec<Precise>> {
@@ -225,64 +242,6 @@ fn drifts(parts: &LabelParts<'_>, counts: &Counts) -> Vec<f64> {
                 [(Lost::Hit, of.hits), (Lost::Positive, of.positives - of.hits), (Lost::Prediction, of.predicted - of.hits)];
             for (lost, times) in times {
                 parts.lose((*label, *of, ki), lost, times, &mut values, &mut sums);
-            }
-        }
-    }
-    sums
-}
-
-fn pairs_of(count: f64) -> f64 {
-    count * (count - 1.0) / 2.0
-}
-
-/// Squares of second differences over labels and pairs of their hits.
-fn seconds(parts: &LabelParts<'_>, counts: &Counts) -> Vec<f64> {
-    let mut sums = vec![0.0; parts.cells.len()];
-    for (term, function) in parts.functions.iter().enumerate().filter(|(_, function)| function.term.is_of_hits()) {
-        for (place, label) in counts.labels.iter().enumerate() {
-            for (ki, of) in counts.at(place).iter().enumerate().filter(|(_, of)| of.hits > 1.0) {
-                let second = parts.second(*label, function, *of);
-                let squares: Vec<f64> = second.iter().map(|second| second * second * pairs_of(of.hits)).collect();
-                parts.put(*label, term, ki, &squares, &mut sums);
-            }
-        }
-    }
-    sums
-}
-
-/// Products of second differences over labels and pairs of rows in which both models have hits.
-fn second_products(parts: &LabelParts<'_>, counts: &[Counts], sample: &RowSample, (a, b): (usize, usize)) -> Vec<f64> {
-    let mut sums = vec![0.0; parts.cells.len()];
-    if !parts.functions.iter().any(|function| function.term.is_of_hits()) {
-        return sums;
-    }
-    let (settings, ks) = (&parts.tally.settings, parts.tally.settings.ks());
-    // Labels that both models have right in a row, with the first k from which on both do.
-    let mut common: Vec<(u32, usize)> = Vec::new();
-    for row in 0..sample.len() {
-        let (labels, of_b) = (sample.labels(row), sample.top(b, row, settings.depth));
-        for (rank, label) in sample.top(a, row, settings.depth).iter().enumerate() {
-            let Some(other) = of_b.iter().position(|other| other == label) else { continue };
-            if labels.binary_search(label).is_ok() {
-                common.push((*label, ks.partition_point(|k| *k <= rank.max(other))));
-            }
-        }
-    }
-    common.sort_unstable();
-    let (sampled, all) = (sample.len() as f64, settings.rows as f64);
-    let scale = pairs_of(all) / pairs_of(sampled);
-    for same in common.chunk_by(|x, y| x.0 == y.0) {
-        let label = same[0].0;
-        let (Some(of_a), Some(of_b)) = (counts[a].of(label), counts[b].of(label)) else { continue };
-        for ki in 0..ks.len() {
-            let both = pairs_of(same.partition_point(|(_, first)| *first <= ki) as f64) * scale;
-            if both <= 0.0 {
-                continue;
-            }
-            for (term, function) in parts.functions.iter().enumerate().filter(|(_, function)| function.term.is_of_hits()) {
-                let seconds = (parts.second(label, function, of_a[ki]), parts.second(label, function, of_b[ki]));
-                let products: Vec<f64> = seconds.0.iter().zip(&seconds.1).map(|(x, y)| x * y * both).collect();
-                parts.put(label, term, ki, &products, &mut sums);
             }
         }
     }

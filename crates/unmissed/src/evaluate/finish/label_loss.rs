@@ -117,10 +117,15 @@ pub(super) struct LabelParts<'a> {
 }
 
 impl LabelParts<'_> {
+    /// All labels and the label's group.
+    pub(super) fn groups_of(&self, label: u32) -> impl Iterator<Item = usize> {
+        let (group, groups) = (usize::from(self.tally.table.group(self.tally.table.place(label))) + 1, self.cells.groups);
+        [0, group].into_iter().filter(move |group| *group < groups)
+    }
+
     /// Adds a number for each column of a cell of all labels and of the label's group.
     pub(super) fn put(&self, label: u32, term: usize, ki: usize, values: &[f64], into: &mut [f64]) {
-        let group = usize::from(self.tally.table.group(self.tally.table.place(label))) + 1;
-        for group in [0, group].into_iter().filter(|group| *group < self.cells.groups) {
+        for group in self.groups_of(label) {
             let start = self.cells.at(group, term, ki, 0);
             into[start..start + values.len()].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
         }
@@ -131,7 +136,7 @@ impl LabelParts<'_> {
         if counts.hits <= 0.0 {
             return;
         }
-        let inverse = &self.tally.table.inverse_at(self.tally.table.place(label))[..function.columns];
+        let inverse = self.inverse(label, function);
         let mut out = [0.0; 64];
         for (inverse, values) in inverse.chunks(out.len()).zip(values.chunks_mut(out.len())) {
             out[..inverse.len()].fill(0.0);
@@ -161,13 +166,21 @@ impl LabelParts<'_> {
         }
     }
 
-    /// The second difference of what the label adds when a hit is lost, for a term and each of its columns.
-    pub(super) fn second(&self, label: u32, function: &Function, counts: LabelCounts) -> Vec<f64> {
+    /// What the label loses with a hit, for each column of a term.
+    pub(super) fn hit_loss(&self, label: u32, function: &Function, counts: LabelCounts) -> Vec<f64> {
         let mut values = vec![0.0; function.columns];
-        let once = Lost::Hit.from(counts);
-        for (counts, factor) in [(counts, 1.0), (once, -2.0), (Lost::Hit.from(once), 1.0)] {
-            self.add(label, function, counts, factor, &mut values);
-        }
+        self.add(label, function, counts, 1.0, &mut values);
+        self.add(label, function, Lost::Hit.from(counts), -1.0, &mut values);
         values
+    }
+
+    /// Inverse propensities of a label, for each column of a term.
+    pub(super) fn inverse(&self, label: u32, function: &Function) -> &[f64] {
+        &self.tally.table.inverse_at(self.tally.table.place(label))[..function.columns]
+    }
+
+    /// The terms that are functions of a label's hits, with their places.
+    pub(super) fn of_hits(&self) -> impl Iterator<Item = (usize, &Function)> {
+        self.functions.iter().enumerate().filter(|(_, function)| function.term.is_of_hits())
     }
 }

@@ -2,20 +2,24 @@
 //!
 //! `totals.rs` looks totals up; `measure.rs` makes values and variances of them under propensities per label, `row_dependent.rs` under
 //! row-dependent ones, `robust.rs` from pairs of known status, `omega.rs` from matched rows; `labels.rs` has means over labels, with
-//! `jackknife.rs` (`label_loss.rs` is what a label loses with a row) or, on request, `bootstrap.rs`, and `label_masks.rs`. `uncertainty.rs` adds what
-//! estimated propensities are uncertain by. [`compare`] compares models, `diagnose.rs` says what to know before believing the numbers.
+//! `jackknife.rs` (`label_loss.rs` is what a label loses with a row, `hit_parts.rs` and `hit_rates.rs` what coverage needs) or, on request, `bootstrap.rs`, and `label_masks.rs`. `uncertainty.rs` adds what
+//! estimated propensities are uncertain by. [`compare`] compares models, `diagnose.rs` says what to know before believing the numbers, `limits.rs` what
+//! intervals leave out.
 
 mod bootstrap;
 pub(in crate::evaluate) mod by_count;
 pub mod compare;
 mod diagnose;
 mod gains;
+mod hit_parts;
+mod hit_rates;
 pub mod interval;
 mod jackknife;
 mod label_loss;
 mod label_masks;
 mod label_sums;
 mod labels;
+mod limits;
 mod measure;
 mod omega;
 mod out_of_fold;

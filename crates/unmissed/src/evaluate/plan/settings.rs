@@ -48,6 +48,11 @@ impl ChosenMetric {
         self.estimators.contains(&estimator)
     }
 
+    /// Whether it is a ratio of sums over all rows.
+    pub(in crate::evaluate) fn is_pooled(&self) -> bool {
+        self.metric().is_ok_and(|metric| matches!(metric.shape(), Shape::Sum(term) if term.pooled()))
+    }
+
     /// The name in reports: with the parameter where it is not the usual one.
     pub(in crate::evaluate) fn name(&self) -> String {
         if self.beta == 1.0 { self.metric.clone() } else { format!("{}:beta={}", self.metric, self.beta) }
@@ -161,9 +166,7 @@ impl Settings {
 
     /// Whether the best row terms are needed, or all relevant labels of a row, which take their place where rows are pooled.
     pub(in crate::evaluate) fn has_best(&self) -> bool {
-        let is_pooled =
-            |chosen: &ChosenMetric| chosen.metric().is_ok_and(|metric| matches!(metric.shape(), Shape::Sum(term) if term.pooled()));
-        self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized) || is_pooled(chosen))
+        self.metrics.iter().any(|chosen| chosen.wants(Estimator::Normalized) || chosen.is_pooled())
     }
 
     /// The columns of propensities. How what is observed varies with what is missing depends on them: with several, it goes by the
@@ -223,9 +226,10 @@ impl Settings {
     /// Whether the finish needs single rows: for the variance of means over labels, and for what uncertain propensities do to estimates
     /// that are no sums over labels.
     pub(in crate::evaluate) fn has_sample(&self) -> Result<bool> {
-        // Mask intervals need them for what two models have in common.
+        // Mask intervals need them for what two models have in common, and for ratios of sums over rows.
         let is_needed = if self.is_mask() { self.models.len() > 1 } else { self.request.bootstrap == 0 };
-        Ok((is_needed && self.has_label_metrics()?) || self.columns.iter().any(|column| column.uncertain))
+        let is_pooled = self.is_mask() && self.metrics.iter().any(ChosenMetric::is_pooled);
+        Ok((is_needed && self.has_label_metrics()?) || is_pooled || self.columns.iter().any(|column| column.uncertain))
     }
 
     /// Where the common errors of a column start among those of all columns.
