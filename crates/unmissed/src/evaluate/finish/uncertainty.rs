@@ -110,9 +110,8 @@ impl Finish<'_> {
             let counts = LabelCounts { hits, predicted, positives: positives.counts[at] as f64 };
             let q = self.tally.table.inverse_at(self.tally.table.place(*label))[key.column()];
             let step = 1e-5 * q.max(1.0);
-            let mut values = [0.0; 2];
-            term.add(counts, &[q + step, q - step], beta, &mut values);
-            slopes.push((*label, (values[0] - values[1]) / (2.0 * step * labels)));
+            let rise = term.value(counts, q + step, beta) - term.value(counts, q - step, beta);
+            slopes.push((*label, rise / (2.0 * step * labels)));
         }
         slopes
     }
