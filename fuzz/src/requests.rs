@@ -5,8 +5,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use unmissed::audit::Audit;
-use unmissed::data::{Dataset, Dense, Labels, Scores};
-use unmissed::request::{AuditRequest, TrainRequest};
+use unmissed::data::{Dataset, Dense, LabelStats, Labels, Scores};
+use unmissed::evaluate::{Evaluation, Tally};
+use unmissed::propensity::rows::MatchedRows;
+use unmissed::request::{AuditRequest, EvaluateRequest, TrainRequest};
 use unmissed::train::Trainer;
 
 /// What fields may hold: specs of every registry, lists, and numbers inside and outside of what makes sense. Whole numbers are small,
@@ -19,7 +21,8 @@ fn piece(input: &mut Unstructured<'_>) -> Result<Value> {
         "logistic", "unbiased-logistic", "bounded-squared-hinge", "plugin-logistic", "squared-hinge", "newton", "adam", "plugin",
         "alternating", "alternating:rounds=2", "l2", "precision", "precision@1:unbiased", "ndcg", "recall:observed", "macro-f:beta=2",
         "weighted-precision", "coverage", "abandonment", "observed", "unbiased", "normalized", "clipped", "hajek", "ratio",
-        "doubly-robust", "population", "mask", "loss", "1/1", "2/2", "empty-rows=skip", "absent-labels=one",
+        "doubly-robust", "population", "mask", "loss", "1/1", "2/2", "empty-rows=skip", "absent-labels=one", "1.5",
+        "1.5:pair", "omega", "rows", "recall-known", "recall", "ndcg-min", "coverage:unbiased", "coverage-of=present",
     ];
     const NUMBERS: &[f64] = &[0.0, -0.0, 1.0, -1.0, 0.5, 0.95, 1e-300, 1e300, 1e-3, 2.5, f64::MAX];
     Ok(match input.int_in_range(0..=9)? {
@@ -126,5 +129,56 @@ fn audit_with(input: &mut Unstructured<'_>) -> Result<()> {
         audit = with_truth;
     }
     let _ = audit.run();
+    Ok(())
+}
+
+/// Evaluates as a random request says, with some of the evidence that an evaluation takes.
+pub fn evaluate(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let _ = evaluate_with(&mut input);
+}
+
+fn evaluate_with(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some(mut request) = request::<EvaluateRequest>(input)? else { return Ok(()) };
+    request.bootstrap = request.bootstrap.min(5);
+    let (rows, train_rows, cols) = (input.int_in_range(0..=6)?, input.int_in_range(1..=6)?, input.int_in_range(1..=6)?);
+    let (test, train) = (labels(input, rows, cols)?, labels(input, train_rows, cols)?);
+    let (a, b) = (scores(input, rows, cols)?, scores(input, rows, cols)?);
+    let (shown, later) = (labels(input, rows, cols)?, labels(input, rows, cols)?);
+    let (later_of_train, of_train) = (labels(input, train_rows, cols)?, scores(input, train_rows, cols)?);
+    let stats = LabelStats::of(&train);
+    let [with_train, with_shown, with_later, with_matched, with_counts] = input.arbitrary::<[bool; 5]>()?;
+    let (has_later, rho) = (input.arbitrary::<[bool; 6]>()?, *input.choose(&[0.0, 1e-300, 0.5, 1.0])?);
+    let counts = (0..rows).map(|_| input.int_in_range(0..=9)).collect::<Result<Vec<u32>>>()?;
+    let cut = input.int_in_range(0..=rows)?;
+    let build = || -> unmissed::Result<Evaluation<'_>> {
+        let mut evaluation = Evaluation::new(&test, &[("a", &a), ("b;c", &b)])?;
+        if with_train {
+            evaluation = evaluation.train(&stats);
+        }
+        if with_shown {
+            evaluation = evaluation.shown(&shown)?;
+        }
+        if with_later {
+            evaluation = evaluation.later(&later, has_later[..rows].to_vec(), vec![rho; rows])?;
+        }
+        if with_matched {
+            let matched = MatchedRows::new(&train, &later_of_train)?.predictions("a", &of_train)?.predictions("b;c", &of_train)?;
+            evaluation = evaluation.matched(matched)?;
+        }
+        if with_counts {
+            evaluation = evaluation.label_counts(counts.clone())?;
+        }
+        evaluation.request(request)
+    };
+    let Ok(evaluation) = build() else { return Ok(()) };
+    let _ = evaluation.run();
+    // Parts must come to the same as the whole, and survive a file.
+    let Ok(whole) = evaluation.tally_rows(0..rows) else { return Ok(()) };
+    let parts = [cut..rows, 0..cut].map(|part| evaluation.tally_rows(part).expect("a part of what could be tallied"));
+    let merged = Tally::merge(parts).expect("parts of one evaluation");
+    let whole = whole.to_bytes().expect("a tally can be written");
+    assert_eq!(merged.to_bytes().expect("and a merged one"), whole);
+    Tally::from_bytes(&whole).expect("and read again");
     Ok(())
 }

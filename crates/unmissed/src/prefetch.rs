@@ -2,8 +2,9 @@
 //!
 //! Training on many features waits for memory: the weights and moments of a block of labels do not fit the nearer caches, and the
 //! features of a batch skip over them in steps that the processor does not foresee. Evaluation reads the scores of a row one after the
-//! other, but the labels of the best few only. Asking for what comes next hides most of the wait. There is no safe way to say so; this
-//! is the one line that is not, and it cannot fault: a prefetch of any address is allowed, and this one belongs to a reference.
+//! other, but the labels of the best few only; its intervals look up the counts of labels all over the memory. Asking for what comes
+//! next hides most of the wait. There is no safe way to say so; this is the one line that is not, and it cannot fault: a prefetch of
+//! any address is allowed, and this one belongs to a reference.
 
 /// Lets the processor fetch what lies at the reference, all of it.
 #[inline(always)]

@@ -56,12 +56,22 @@ impl Metric for Coverage {
     }
 }
 
+/// Not inlined: compilers compute powers in advance, also where they turn out not to be needed.
+#[inline(never)]
+fn unbiased(hits: f64, inverse: f64) -> f64 {
+    // Hits are whole numbers far below 2^31: a row has a label once.
+    1.0 - (1.0 - inverse).powi(hits as i32)
+}
+
 impl LabelTerm for Coverage {
-    fn add(&self, counts: LabelCounts, inverse: &[f64], _beta: f64, out: &mut [f64]) {
-        // Hits are whole numbers far below 2^31: a row has a label once.
-        let hits = counts.hits as i32;
-        for (out, q) in out.iter_mut().zip(inverse) {
-            *out += if *q == 1.0 { 1.0 } else { 1.0 - (1.0 - q).powi(hits) };
+    #[inline(always)]
+    fn value(&self, counts: LabelCounts, inverse: f64, _beta: f64) -> f64 {
+        if counts.hits <= 0.0 {
+            0.0
+        } else if inverse == 1.0 {
+            1.0
+        } else {
+            unbiased(counts.hits, inverse)
         }
     }
     fn is_of_hits(&self) -> bool {

@@ -56,12 +56,14 @@ impl Metric for MacroF {
 }
 
 impl LabelTerm for MacroF {
-    fn add(&self, counts: LabelCounts, inverse: &[f64], beta: f64, out: &mut [f64]) {
+    #[inline(always)]
+    fn value(&self, counts: LabelCounts, inverse: f64, beta: f64) -> f64 {
         // With a hit the label is predicted at least once, so nothing is divided by 0.
-        let b2 = beta * beta;
-        for (out, q) in out.iter_mut().zip(inverse) {
-            *out += (1.0 + b2) * q * counts.hits / (b2 * q * counts.positives + counts.predicted);
+        if counts.hits <= 0.0 {
+            return 0.0;
         }
+        let b2 = beta * beta;
+        (1.0 + b2) * inverse * counts.hits / (b2 * inverse * counts.positives + counts.predicted)
     }
     fn has_beta(&self) -> bool {
         true

@@ -141,9 +141,21 @@ pub struct LabelCounts {
 
 /// A function of the counts of one label. It is 0 for a label without hits.
 pub trait LabelTerm: Sync {
-    /// Adds the label's part of the sum that is divided by the number of labels, for each of several inverse propensities (1
-    /// for the observed value). `beta` is the metric's parameter.
-    fn add(&self, counts: LabelCounts, inverse: &[f64], beta: f64, out: &mut [f64]);
+    /// The label's part of the sum that is divided by the number of labels, under an inverse propensity (1 for the observed
+    /// value); 0 for a label without a hit. `beta` is the metric's parameter.
+    fn value(&self, counts: LabelCounts, inverse: f64, beta: f64) -> f64;
+    /// Adds the value under each of several inverse propensities.
+    fn add(&self, counts: LabelCounts, inverse: &[f64], beta: f64, out: &mut [f64]) {
+        for (out, inverse) in out.iter_mut().zip(inverse) {
+            *out += self.value(counts, *inverse, beta);
+        }
+    }
+    /// Adds `times` the difference of the values with some counts and with others, for each of several inverse propensities.
+    fn add_difference(&self, [more, less]: [LabelCounts; 2], times: f64, inverse: &[f64], beta: f64, out: &mut [f64]) {
+        for (out, inverse) in out.iter_mut().zip(inverse) {
+            *out += times * (self.value(more, *inverse, beta) - self.value(less, *inverse, beta));
+        }
+    }
     /// Whether the metric has the parameter beta.
     fn has_beta(&self) -> bool {
         false

@@ -11,7 +11,7 @@
 //! `sum_j e^-(a+b) (e^c - 1)` with a, b and c in the same proportion for all labels.
 
 use super::hit_rates::{HitRates, MOST};
-use super::label_loss::{Cells, Counts, LabelParts};
+use super::label_loss::{Cells, Counted, Counts, LabelParts};
 use crate::evaluate::tally::row_sample::RowSample;
 
 /// Sums over labels, by cell: of one model, or products of two.
@@ -65,12 +65,12 @@ impl ModelRates {
         for ((_, labels), with) in parts.tally.settings.groups.iter().zip(labels_with.chunks_mut(cells.ks)) {
             with.iter_mut().for_each(|with| with[0] = *labels as f64);
         }
-        for (place, label) in counts.labels.iter().enumerate() {
-            for (ki, of) in counts.at(place).iter().enumerate().filter(|(_, of)| of.hits > 0.0) {
-                for group in parts.groups_of(*label) {
+        for (_, label) in counts.iter() {
+            for (ki, hits) in (0..cells.ks).map(|ki| (ki, label.at(ki).hits)).filter(|(_, hits)| *hits > 0.0) {
+                for group in parts.groups(label) {
                     let with = &mut labels_with[group * cells.ks + ki];
                     with[0] -= 1.0;
-                    if let Some(with) = with.get_mut(of.hits as usize) {
+                    if let Some(with) = with.get_mut(hits as usize) {
                         *with += 1.0;
                     }
                 }
@@ -120,16 +120,16 @@ impl HitParts {
     pub(super) fn of_model(parts: &LabelParts<'_>, counts: &Counts, rates: &ModelRates) -> HitParts {
         let mut all = HitParts::zeros(parts.cells);
         for (term, function) in parts.of_hits() {
-            for (place, label) in counts.labels.iter().enumerate() {
-                let inverse = parts.inverse(*label, function);
-                for (ki, of) in counts.at(place).iter().enumerate().filter(|(_, of)| of.hits > 0.0) {
-                    let mut values: Vec<f64> = parts.hit_loss(*label, function, *of);
-                    values.iter_mut().for_each(|loss| *loss = *loss * *loss * of.hits);
-                    parts.put(*label, term, ki, &values, &mut all.plain);
+            for (_, label) in counts.iter() {
+                let inverse = parts.inverse(label, function);
+                for (ki, hits) in (0..parts.cells.ks).map(|ki| (ki, label.at(ki).hits)).filter(|(_, hits)| *hits > 0.0) {
+                    let mut values = parts.hit_loss(label, function, ki);
+                    values.iter_mut().for_each(|loss| *loss *= *loss * hits);
+                    parts.put(label, term, ki, &values, &mut all.plain);
                     for (value, inverse) in values.iter_mut().zip(inverse).filter(|(value, _)| **value > 0.0) {
-                        *value *= rates.factor(ki, of.hits, *inverse);
+                        *value *= rates.factor(ki, hits, *inverse);
                     }
-                    parts.put(*label, term, ki, &values, &mut all.thinned);
+                    parts.put(label, term, ki, &values, &mut all.thinned);
                 }
             }
         }
@@ -153,14 +153,15 @@ impl HitParts {
         let common = common_hits(parts, sample, (a, b));
         // Hits of labels that have not too many: of a, of b, and common ones.
         let mut totals = vec![[0.0; 3]; cells.groups * cells.ks];
-        let mut add = |label: u32, ki: usize, which: usize, hits: f64| {
-            parts.groups_of(label).for_each(|group| totals[group * cells.ks + ki][which] += hits);
+        let mut add = |label: Counted<'_>, ki: usize, which: usize, hits: f64| {
+            parts.groups(label).for_each(|group| totals[group * cells.ks + ki][which] += hits);
         };
-        let few = |label: u32, ki: usize| [a, b].iter().all(|of| counts[*of].of(label).is_none_or(|of| of[ki].hits <= MOST as f64));
+        let few =
+            |label: u32, ki: usize| [a, b].iter().all(|of| counts[*of].of(label).is_none_or(|of| of.at(ki).hits <= MOST as f64));
         for (which, model) in [a, b].into_iter().enumerate() {
-            for (place, label) in counts[model].labels.iter().enumerate() {
-                for (ki, of) in counts[model].at(place).iter().enumerate().filter(|(ki, _)| few(*label, *ki)) {
-                    add(*label, ki, which, of.hits);
+            for (label, counted) in counts[model].iter() {
+                for ki in (0..cells.ks).filter(|ki| few(label, *ki)) {
+                    add(counted, ki, which, counted.at(ki).hits);
                 }
             }
         }
@@ -173,19 +174,18 @@ impl HitParts {
                     continue;
                 }
                 if few(label, ki) {
-                    add(label, ki, 2, both);
+                    add(of_a, ki, 2, both);
                 }
                 for (term, function) in parts.of_hits() {
-                    let losses = [of_a, of_b].map(|of| parts.hit_loss(label, function, of[ki]));
+                    let losses = [of_a, of_b].map(|of| parts.hit_loss(of, function, ki));
                     let mut values: Vec<f64> = losses[0].iter().zip(&losses[1]).map(|(x, y)| x * y * both).collect();
-                    parts.put(label, term, ki, &values, &mut all.plain);
-                    for (value, inverse) in
-                        values.iter_mut().zip(parts.inverse(label, function)).filter(|(value, _)| **value != 0.0)
+                    parts.put(of_a, term, ki, &values, &mut all.plain);
+                    for (value, inverse) in values.iter_mut().zip(parts.inverse(of_a, function)).filter(|(value, _)| **value != 0.0)
                     {
                         let factor = |model: usize, hits: f64| rates[model].factor(ki, hits, *inverse);
-                        *value *= (factor(a, of_a[ki].hits) * factor(b, of_b[ki].hits)).sqrt();
+                        *value *= (factor(a, of_a.at(ki).hits) * factor(b, of_b.at(ki).hits)).sqrt();
                     }
-                    parts.put(label, term, ki, &values, &mut all.thinned);
+                    parts.put(of_a, term, ki, &values, &mut all.thinned);
                 }
             }
         }

@@ -30,27 +30,24 @@ use crate::evaluate::tally::row_sample::RowSample;
 use crate::metrics::LabelTerm;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 /// Rows in a block.
 const ROWS: usize = 1 << 10;
+
+/// How many rows ahead counts are asked for, and twice as many their places.
+const AHEAD: usize = 8;
 
 /// Sums over rows of the shares of rows, by cell.
 pub(super) struct Jackknife {
     cells: Cells,
     /// Rows of the sample, and of the whole.
     rows: (f64, f64),
-    /// By model: shares and their squares over the rows of the sample.
-    sums: Vec<Vec<Precise>>,
-    squares: Vec<Vec<Precise>>,
-    /// By pair of models: their products.
-    products: Vec<Vec<Precise>>,
+    shares: Shares,
+    counts: Vec<Counts>,
     /// Which terms are functions of hits; by model, then by pair: what single labels add to them.
     of_hits: Vec<bool>,
     hits: Vec<HitParts>,
     hit_products: Vec<HitParts>,
-    /// By model: shares over all rows.
-    drifts: Vec<Vec<f64>>,
 }
 
 /// A cell: (group, place among the means over labels, k, column).
@@ -71,48 +68,42 @@ impl Jackknife {
             term: *term,
             beta: *beta,
             columns: settings.columns_needed(*metric),
+            is_of_hits: term.is_of_hits(),
         };
         let parts = LabelParts { tally, functions: terms.iter().map(function).collect(), cells };
-        let models = 0..settings.models.len();
-        let counts: Vec<Counts> = models.clone().into_par_iter().map(|model| Counts::new(tally, model)).collect();
+        let counts: Vec<Counts> = (0..settings.models.len()).map(|model| Counts::new(&parts, model)).collect();
         let pairs = settings.pairs();
         let rows = |block: usize| block * ROWS..((block + 1) * ROWS).min(sample.len());
-        // Totals do not depend on the order in which blocks are added.
-        let all = Mutex::new(Shares::new(cells, counts.len(), pairs.len()));
-        (0..sample.len().div_ceil(ROWS)).into_par_iter().for_each(|block| {
-            let of_block = Shares::of_rows(&parts, &counts, &pairs, sample, rows(block));
-            all.lock().unwrap_or_else(PoisonError::into_inner).merge(&of_block);
-        });
-        let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let nothing = || Shares::new(cells, counts.len(), pairs.len());
+        let shares = (0..sample.len().div_ceil(ROWS))
+            .into_par_iter()
+            .fold(nothing, |shares, block| shares.with_rows(&parts, &counts, &pairs, sample, rows(block)))
+            .reduce(nothing, Shares::merge);
         let rates: Vec<ModelRates> = counts.par_iter().map(|counts| ModelRates::new(&parts, counts)).collect();
+        let hits = counts.par_iter().zip(&rates).map(|(counts, rates)| HitParts::of_model(&parts, counts, rates)).collect();
         let hit_product = |pair: &(usize, usize)| HitParts::of_pair(&parts, &counts, &rates, sample, *pair);
-        Ok(Some(Jackknife {
-            cells,
-            rows: (sample.len() as f64, settings.rows as f64),
-            sums: values(&all.sums),
-            squares: values(&all.squares),
-            products: values(&all.products),
-            of_hits: parts.functions.iter().map(|function| function.term.is_of_hits()).collect(),
-            hits: counts.par_iter().zip(&rates).map(|(counts, rates)| HitParts::of_model(&parts, counts, rates)).collect(),
-            hit_products: pairs.par_iter().map(hit_product).collect(),
-            drifts: counts.par_iter().map(|counts| drifts(&parts, counts)).collect(),
-        }))
+        let hit_products = pairs.par_iter().map(hit_product).collect();
+        let of_hits = parts.functions.iter().map(|function| function.is_of_hits).collect();
+        let rows = (sample.len() as f64, settings.rows as f64);
+        Ok(Some(Jackknife { cells, rows, shares, counts, of_hits, hits, hit_products }))
     }
 
     fn at(&self, (group, term, ki, column): Cell) -> usize {
         self.cells.at(group, term, ki, column)
     }
 
-    /// The jackknife's variance from the sum of shares and of their squares.
+    /// The jackknife's variance from the sum of shares and of their squares. Not a number where shares were too large to be squared.
     fn spread(&self, sum: Precise, squares: Precise) -> f64 {
         let (sampled, all) = self.rows;
-        (all - 1.0) / sampled * (squares - sum * sum / sampled.into()).value().max(0.0)
+        let around_mean = (squares - sum * sum / sampled.into()).value();
+        (all - 1.0) / sampled * if around_mean < 0.0 { 0.0 } else { around_mean }
     }
 
     /// The variance of the sum over labels of a model.
     pub(super) fn variance(&self, model: usize, cell: Cell) -> f64 {
         let at = self.at(cell);
-        let plain = self.spread(self.sums[model][at], self.squares[model][at]);
+        let Shares { sums, squares, .. } = &self.shares;
+        let plain = self.spread(sums[model][at].value(), squares[model][at].value());
         if !self.of_hits[cell.1] {
             return plain;
         }
@@ -123,9 +114,8 @@ impl Jackknife {
     /// The variance of the difference of the sums over labels of two models.
     pub(super) fn difference_variance(&self, pair: usize, (a, b): (usize, usize), cell: Cell) -> f64 {
         let at = self.at(cell);
-        let product = self.products[pair][at];
-        let squares = self.squares[a][at] + self.squares[b][at] - product - product;
-        let plain = self.spread(self.sums[a][at] - self.sums[b][at], squares);
+        let [of_a, of_b] = [a, b].map(|model| self.shares.sums[model][at].value());
+        let plain = self.spread(of_a - of_b, self.shares.differences[pair][at].value());
         if !self.of_hits[cell.1] {
             return plain;
         }
@@ -134,7 +124,7 @@ impl Jackknife {
 
     /// How much larger the sum over labels of a model would be with many more rows, as far as the jackknife can tell.
     pub(super) fn drift(&self, model: usize, cell: Cell) -> f64 {
-        (self.rows.1 - 1.0) / self.rows.1 * self.drifts[model][self.at(cell)]
+        (self.rows.1 - 1.0) / self.rows.1 * self.counts[model].drifts[self.at(cell)]
     }
 }
 
@@ -145,105 +135,86 @@ fn of_hits(plain: f64, labels: HitPart) -> f64 {
     (labels.thinned + common).max(plain / 4.0).max((labels.mixed + common).max(labels.mixed / 2.0))
 }
 
-fn values(sums: &[Vec<ExactSum>]) -> Vec<Vec<Precise>> {
-    sums.iter().map(|sums| sums.iter().map(ExactSum::value).collect()).collect()
-}
-
 /// Sums of the shares of some rows; see [`Jackknife`]. They are exact, so that the order of rows does not matter.
 struct Shares {
+    /// By model: shares, and their squares.
     sums: Vec<Vec<ExactSum>>,
     squares: Vec<Vec<ExactSum>>,
-    products: Vec<Vec<ExactSum>>,
+    /// By pair of models: squares of their differences.
+    differences: Vec<Vec<ExactSum>>,
 }
 
 impl Shares {
     fn new(cells: Cells, models: usize, pairs: usize) -> Shares {
         let zeros = |count: usize| vec![vec![ExactSum::default(); cells.len()]; count];
-        Shares { sums: zeros(models), squares: zeros(models), products: zeros(pairs) }
+        Shares { sums: zeros(models), squares: zeros(models), differences: zeros(pairs) }
     }
 
-    fn merge(&mut self, other: &Shares) {
-        let ours = [&mut self.sums, &mut self.squares, &mut self.products];
-        for (ours, others) in ours.into_iter().zip([&other.sums, &other.squares, &other.products]) {
+    fn merge(mut self, other: Shares) -> Shares {
+        let ours = [&mut self.sums, &mut self.squares, &mut self.differences];
+        for (ours, others) in ours.into_iter().zip([&other.sums, &other.squares, &other.differences]) {
             let (ours, others) = (ours.iter_mut().flatten(), others.iter().flatten());
             ours.zip(others).for_each(|(sum, other)| sum.merge(other));
         }
+        self
     }
 
-    fn of_rows(
+    fn with_rows(
+        mut self,
         parts: &LabelParts<'_>,
         counts: &[Counts],
         pairs: &[(usize, usize)],
         sample: &RowSample,
         rows: Range<usize>,
     ) -> Shares {
-        let cells = parts.cells;
-        let mut all = Shares::new(cells, counts.len(), pairs.len());
-        let mut shares = vec![vec![0.0; cells.len()]; counts.len()];
-        let mut values = Vec::new();
+        let mut shares = vec![vec![0.0; parts.cells.len()]; counts.len()];
+        let last = rows.end;
         for row in rows {
+            for (model, counts) in counts.iter().enumerate() {
+                let labels = |ahead: usize| {
+                    let row = (row + ahead).min(last - 1);
+                    sample.labels(row).iter().chain(sample.top(model, row, parts.tally.settings.depth))
+                };
+                labels(2 * AHEAD).for_each(|label| counts.prefetch_place(*label));
+                labels(AHEAD).for_each(|label| counts.prefetch_counts(*label));
+            }
             for (model, (counts, shares)) in counts.iter().zip(&mut shares).enumerate() {
                 shares.fill(0.0);
-                share(parts, counts, sample, model, row, &mut values, shares);
-                let sums = all.sums[model].iter_mut().zip(&mut all.squares[model]);
+                add_share(parts, counts, sample, model, row, shares);
+                let sums = self.sums[model].iter_mut().zip(&mut self.squares[model]);
                 for ((sum, square), share) in sums.zip(&*shares) {
                     sum.add(*share);
                     square.add_product(*share, *share);
                 }
             }
-            for ((a, b), products) in pairs.iter().zip(&mut all.products) {
+            for ((a, b), differences) in pairs.iter().zip(&mut self.differences) {
                 let both = shares[*a].iter().zip(&shares[*b]);
-                products.iter_mut().zip(both).for_each(|(product, (a, b))| product.add_product(*a, *b));
+                differences.iter_mut().zip(both).for_each(|(sum, (a, b))| sum.add_product(a - b, a - b));
             }
         }
-        all
+        self
     }
 }
 
 /// Adds the share of a row of the sample.
-fn share(
-    parts: &LabelParts<'_>,
-    counts: &Counts,
-    sample: &RowSample,
-    model: usize,
-    row: usize,
-    values: &mut Vec<f64>,
-    shares: &mut [f64],
-) {
+fn add_share(parts: &LabelParts<'_>, counts: &Counts, sample: &RowSample, model: usize, row: usize, shares: &mut [f64]) {
     let (labels, ks) = (sample.labels(row), parts.tally.settings.ks());
     let top = sample.top(model, row, parts.tally.settings.depth);
     for (rank, label) in top.iter().enumerate() {
-        let Some(counts) = counts.of(*label) else { continue };
+        let Some(counted) = counts.of(*label) else { continue };
         let is_positive = labels.binary_search(label).is_ok();
-        for (ki, counts) in counts.iter().enumerate() {
-            let lost = match (rank < ks[ki], is_positive) {
+        for (ki, k) in ks.iter().enumerate() {
+            let lost = match (rank < *k, is_positive) {
                 (true, true) => Lost::Hit,
                 (true, false) => Lost::Prediction,
                 (false, true) => Lost::Positive,
                 (false, false) => continue,
             };
-            parts.lose((*label, *counts, ki), lost, 1.0, values, shares);
+            parts.lose(counted, ki, lost, 1.0, shares);
         }
     }
     for label in labels.iter().filter(|label| !top.contains(label)) {
-        for (ki, counts) in counts.of(*label).unwrap_or_default().iter().enumerate() {
-            parts.lose((*label, *counts, ki), Lost::Positive, 1.0, values, shares);
-        }
+        let Some(counted) = counts.of(*label) else { continue };
+        (0..ks.len()).for_each(|ki| parts.lose(counted, ki, Lost::Positive, 1.0, shares));
     }
-}
-
-/// The shares of all rows together.
-fn drifts(parts: &LabelParts<'_>, counts: &Counts) -> Vec<f64> {
-    let mut sums = vec![0.0; parts.cells.len()];
-    let mut values = Vec::new();
-    for (place, label) in counts.labels.iter().enumerate() {
-        for (ki, of) in counts.at(place).iter().enumerate() {
-            let times =
-                [(Lost::Hit, of.hits), (Lost::Positive, of.positives - of.hits), (Lost::Prediction, of.predicted - of.hits)];
-            for (lost, times) in times {
-                parts.lose((*label, *of, ki), lost, times, &mut values, &mut sums);
-            }
-        }
-    }
-    sums
 }

@@ -31,13 +31,7 @@ impl Finish<'_> {
         }
         let inverse = self.tally.table.inverse_at(self.tally.table.place(label))[key.column()];
         let present = positives.counts[at] as f64;
-        let of = |hits: f64, positives: f64| {
-            let mut out = [0.0];
-            if hits > 0.0 {
-                term.add(LabelCounts { hits, predicted, positives }, &[inverse], beta, &mut out);
-            }
-            out[0]
-        };
+        let of = |hits: f64, positives: f64| term.value(LabelCounts { hits, predicted, positives }, inverse, beta);
         let whole = of(hits, present);
         let lost = Lost { with_hit: whole - of(hits - 1.0, present - 1.0), without: whole - of(hits, present - 1.0) };
         Some((lost, LabelCounts { hits, predicted, positives: present }))

@@ -149,9 +149,8 @@ impl Finish<'_> {
             let counts = LabelCounts { hits, predicted, positives: positives.counts[at] as f64 };
             let q = self.tally.table.inverse_at(self.tally.table.place(*label))[key.column()];
             let step = 1e-5 * q.max(1.0);
-            let mut values = [0.0; 2];
-            term.add(counts, &[q + step, q - step], beta, &mut values);
-            let slope = (values[0] - values[1]) / (2.0 * step * labels);
+            let rise = term.value(counts, q + step, beta) - term.value(counts, q - step, beta);
+            let slope = rise / (2.0 * step * labels);
             slopes.push((*label, slope));
             of_hits.push(slope / hits);
         }
