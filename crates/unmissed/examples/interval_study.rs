@@ -8,8 +8,8 @@
 //! repetitions, of the metric on the complete labels of as many rows; observed, normalized and clipped values, which estimate something
 //! else, are about their own mean with the right propensities.
 //!
-//! `cargo run --release -p unmissed --example interval_study -- [REPETITIONS] [ROWS,...]`; a fifth of the repetitions from 10 000 rows on, so that
-//! all of it takes about ten minutes on two cores. Cells have the share of values and that of differences, in percent.
+//! `cargo run --release -p unmissed --example interval_study -- [REPETITIONS] [ROWS,...]`; a fifth of the repetitions from 10 000 rows on,
+//! which take longest. Cells have the share of values and that of differences, in percent.
 
 #![allow(clippy::print_stdout)]
 
