@@ -13,6 +13,7 @@
 use super::hit_rates::{HitRates, MOST};
 use super::label_loss::{Cells, Counted, Counts, LabelParts};
 use crate::evaluate::tally::row_sample::RowSample;
+use rayon::prelude::*;
 
 /// Sums over labels, by cell: of one model, or products of two.
 #[derive(Clone)]
@@ -54,9 +55,14 @@ fn thinning(x: f64) -> f64 {
 pub(super) struct ModelRates {
     rates: Vec<HitRates>,
     ks: usize,
-    /// By k: the factor of a label with one hit, as observed.
-    single: Vec<f64>,
+    /// By k and hits from 1 to [`MOST`]: factors at squared inverse propensities of `e^0, e^STEP, ...`. There may be a million labels, and a
+    /// mean over expected hits for each would take longer than everything else.
+    factors: Vec<Vec<f64>>,
 }
+
+/// The step of the table of factors, and how many it has.
+const STEP: f64 = 0.1;
+const STEPS: usize = 140;
 
 impl ModelRates {
     pub(super) fn new(parts: &LabelParts<'_>, counts: &Counts) -> ModelRates {
@@ -77,8 +83,16 @@ impl ModelRates {
             }
         }
         let rates: Vec<HitRates> = labels_with.iter().map(|with| HitRates::new(with)).collect();
-        let single = rates[..cells.ks].iter().map(|rates| rates.given(1.0, thinning)).collect();
-        ModelRates { rates, ks: cells.ks, single }
+        ModelRates::with_factors(rates, cells.ks)
+    }
+
+    fn with_factors(rates: Vec<HitRates>, ks: usize) -> ModelRates {
+        let of_hits = |rates: &HitRates| {
+            let at = |hits: usize, step: usize| rates.given(hits as f64, |rate| thinning((step as f64 * STEP).exp() * rate));
+            (1..=MOST).map(|hits| (0..=STEPS).map(|step| at(hits, step)).collect()).collect::<Vec<Vec<f64>>>()
+        };
+        let factors = rates[..ks].par_iter().flat_map_iter(of_hits).collect();
+        ModelRates { rates, ks, factors }
     }
 
     fn at(&self, group: usize, ki: usize) -> &HitRates {
@@ -87,10 +101,12 @@ impl ModelRates {
 
     /// The factor of a label with these hits and this inverse propensity.
     fn factor(&self, ki: usize, hits: f64, inverse: f64) -> f64 {
-        if inverse == 1.0 && hits == 1.0 {
-            return self.single[ki];
+        let place = 2.0 * inverse.ln() / STEP;
+        if hits > MOST as f64 || !(0.0..STEPS as f64).contains(&place) {
+            return self.at(0, ki).given(hits, |rate| thinning(inverse * inverse * rate));
         }
-        self.at(0, ki).given(hits, |rate| thinning(inverse * inverse * rate))
+        let (table, low) = (&self.factors[ki * MOST + hits as usize - 1], place as usize);
+        table[low] + (place - low as f64) * (table[low + 1] - table[low])
     }
 }
 
@@ -219,4 +235,22 @@ fn common_hits(parts: &LabelParts<'_>, sample: &RowSample, (a, b): (usize, usize
     }
     common.sort_unstable();
     common
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_of_the_table_are_those_of_the_mixture() {
+        let rates = HitRates::new(&(0..=MOST).map(|hits| 1000.0 * 0.6f64.powi(hits as i32)).collect::<Vec<f64>>());
+        let model = ModelRates::with_factors(vec![rates.clone()], 1);
+        for hits in [1.0, 2.0, 7.0, 24.0, 40.0] {
+            for inverse in [1.0f64, 1.03, 2.7, 31.0, 900.0, 5000.0] {
+                let exact = rates.given(hits, |rate| thinning(inverse * inverse * rate));
+                let found = model.factor(0, hits, inverse);
+                assert!((found / exact - 1.0).abs() < 2e-3, "{hits} {inverse}: {found} {exact}");
+            }
+        }
+    }
 }
