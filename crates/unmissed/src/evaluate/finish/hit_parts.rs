@@ -140,7 +140,7 @@ impl HitParts {
                 let inverse = parts.inverse(label, function);
                 for (ki, hits) in (0..parts.cells.ks).map(|ki| (ki, label.at(ki).hits)).filter(|(_, hits)| *hits > 0.0) {
                     let mut values = parts.hit_loss(label, function, ki);
-                    values.iter_mut().for_each(|loss| *loss *= *loss * hits);
+                    values.iter_mut().for_each(|loss| *loss = loss.powi(2) * hits);
                     parts.put(label, term, ki, &values, &mut all.plain);
                     for (value, inverse) in values.iter_mut().zip(inverse).filter(|(value, _)| **value > 0.0) {
                         *value *= rates.factor(ki, hits, *inverse);
