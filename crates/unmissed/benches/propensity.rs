@@ -4,7 +4,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-use unmissed::propensity::fit::{CurveEvidence, FitOptions, fit};
+use unmissed::propensity::fit::{CurveEvidence, FitLoss, FitOptions, fit};
 use unmissed::propensity::{Sample, models::family};
 
 /// The library's own, which is no part of its public surface.
@@ -27,12 +27,13 @@ fn evidence(labels: u32, rows: f64) -> CurveEvidence {
 fn fits(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("fit, 16 starts, 100 000 labels");
     group.sample_size(10);
+    let options = FitOptions { loss: FitLoss::Squared, ..FitOptions::default() };
     for (name, rows) in [("2 M rows", 2e6), ("2 G rows (nearly all counts distinct)", 2e9)] {
         let evidence = evidence(100_000, rows);
         for model in ["richards", "jpv", "power"] {
             let family = family(model).expect("a known curve");
             group.bench_function(format!("{model}, {name}"), |bencher| {
-                bencher.iter(|| fit(black_box(&family), &evidence, &FitOptions::default()).expect("a fit").mse)
+                bencher.iter(|| fit(black_box(&family), &evidence, &options).expect("a fit").mse)
             });
         }
     }
