@@ -8,11 +8,11 @@ use crate::propensities::Given;
 use crate::run::{How, run};
 use pyo3::prelude::*;
 use unmissed::Result;
-use unmissed::audit::Audit;
+use unmissed::audit::{Audit, Baseline};
 use unmissed::data::{Csr, Dataset};
 use unmissed::evaluate::Groups;
 use unmissed::report::page;
-use unmissed::request::{AuditRequest, KList, Level, WeightsSpec};
+use unmissed::request::{AuditRequest, Gates, KList, Level, WeightsSpec};
 
 /// What there is beside the test rows and their predictions, and what is asked for.
 #[derive(FromPyObject)]
@@ -26,6 +26,8 @@ pub(crate) struct AuditInputs<'py> {
     later: Option<Sparse<'py>>,
     train_predictions: Vec<(String, Sparse<'py>)>,
     truth: Option<Sparse<'py>>,
+    baseline: Option<String>,
+    json: Option<String>,
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
@@ -67,6 +69,7 @@ impl AuditInputs<'_> {
             groups: groups_spec,
             weights: weights_spec,
             rate: self.rate.as_ref().map(RateGiven::rate).transpose()?,
+            gates: Gates::default(),
         };
         Ok(Asked { request, groups, weights })
     }
@@ -93,6 +96,7 @@ pub(crate) fn audit(
     let (later, truth) = (slices(&inputs.later)?, slices(&inputs.truth)?);
     let known = inputs.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
     let asked = inputs.asked()?;
+    let (baseline, json_file) = (inputs.baseline.clone(), inputs.json.clone());
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
@@ -123,7 +127,14 @@ pub(crate) fn audit(
         if let Some(weights) = weights {
             audit = audit.weights(weights);
         }
-        let result = audit.run()?;
+        let baseline = baseline.map(Baseline::read).transpose()?;
+        if let Some(baseline) = &baseline {
+            audit = audit.baseline(baseline);
+        }
+        let mut result = audit.run()?;
+        if let Some(path) = json_file {
+            audit.write_json(&mut result, path)?;
+        }
         let page = page::render(&result)?;
         Ok((result, page))
     })?;

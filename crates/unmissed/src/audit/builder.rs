@@ -1,5 +1,6 @@
 //! [`Audit`]: a request and the data that it is about.
 
+use super::baseline::Baseline;
 use super::provenance::InputFile;
 use crate::data::{Csr, Dataset};
 use crate::error::{Error, Result};
@@ -20,6 +21,7 @@ pub struct Audit<'a> {
     pub(super) later: Option<&'a Dataset<'a>>,
     pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
+    pub(super) baseline: Option<&'a Baseline>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
@@ -41,6 +43,7 @@ impl<'a> Audit<'a> {
             later: None,
             train_predictions: Vec::new(),
             truth: None,
+            baseline: None,
             groups: None,
             weights: None,
             source: None,
@@ -103,6 +106,13 @@ impl<'a> Audit<'a> {
         }
         self.truth = Some(truth);
         Ok(self)
+    }
+
+    /// An earlier audit of the same test rows: its models are compared with these, row by row.
+    #[must_use]
+    pub fn baseline(mut self, baseline: &'a Baseline) -> Self {
+        self.baseline = Some(baseline);
+        self
     }
 
     /// Groups of labels that no [`GroupsSpec`](crate::request::GroupsSpec) describes.
