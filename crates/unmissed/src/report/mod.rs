@@ -8,9 +8,11 @@ mod cell;
 pub mod charts;
 mod document;
 pub mod figures;
+pub mod label_csv;
 pub mod page;
 pub mod plot;
 pub mod renderers;
+pub mod row_csv;
 mod statistics;
 mod text;
 
