@@ -10,7 +10,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use unmissed::Result;
-use unmissed::data::{Csr, LabelStats, Rate};
+use unmissed::data::{Csr, LabelStats, Names, NamesOf, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Groups};
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
@@ -43,6 +43,7 @@ pub(crate) struct Request<'py> {
     shown: Option<Sparse<'py>>,
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
     conventions: Option<String>,
+    label_names: Option<Vec<String>>,
 }
 
 impl Request<'_> {
@@ -106,6 +107,7 @@ pub(crate) fn evaluate(
     let wanted = request.request(rate, gains.as_ref()).map_err(exception)?;
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let groups = &request.groups;
+    let names = request.label_names.as_ref().map(|names| Names::new(NamesOf::Labels, names)).transpose().map_err(exception)?;
     let result = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
@@ -125,6 +127,9 @@ pub(crate) fn evaluate(
             evaluation = evaluation.propensity(RowPropensities::new(name, model));
         }
         evaluation = evaluation.request(wanted)?;
+        if let Some(names) = &names {
+            evaluation = evaluation.label_names(names)?;
+        }
         for (name, values) in of_rows {
             evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values))?;
         }

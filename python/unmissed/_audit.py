@@ -7,7 +7,7 @@ import json as _json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _inputs
+from . import _core, _frames, _inputs
 from ._checks import array, file, number, optional, text, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, several
 from ._deprecated import working_keywords
@@ -16,7 +16,7 @@ from ._report import Finding, Report
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import GroupsLike, LabelsLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
+    from .types import GroupsLike, LabelsLike, NamesLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
 
 
 class Audit:
@@ -44,6 +44,10 @@ class Audit:
         ``"audited"``.
     findings : list of Finding
         What to know before believing the numbers, by code.
+    labels : list of dict
+        The labels that matter most: counts, precision, recall, F, propensity and the share that is probably missing.
+    rows_to_check : dict
+        Rows worth a look: ``"probably_missing"`` labels and ``"errors"``.
     report : Report
         All scores with their intervals.
     """
@@ -60,6 +64,8 @@ class Audit:
         self.earlier: list[dict[str, Any]] = verdict["earlier"]
         self.standings: list[dict[str, Any]] = verdict["standings"]
         self.findings = [Finding(**finding) for finding in result["findings"]]
+        self.labels: list[dict[str, Any]] = result["labels"]
+        self.rows_to_check: dict[str, Any] = result["rows_to_check"]
         self.report = Report(result["evaluation"])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -84,6 +90,10 @@ class Audit:
         return f"<h3>{html.escape(self.headline)}</h3>{sentences}{self.report._repr_html_()}"
 
 
+def _file(path: Any, _what: str) -> str:
+    return file(path)
+
+
 @working_keywords
 def audit(
     y_true: LabelsLike,
@@ -106,6 +116,11 @@ def audit(
     random_state: int = 0,
     name: str = "",
     n_labels: int | None = None,
+    label_names: NamesLike | None = None,
+    row_names: NamesLike | None = None,
+    row_text: NamesLike | None = None,
+    labels_csv: Path | None = None,
+    rows_csv: Path | None = None,
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> Audit:
@@ -157,6 +172,13 @@ def audit(
         What the data are called; known names decide about the constants of ``"jpv"``.
     n_labels : int, optional
         The number of labels, where lists do not tell.
+    label_names, row_names : sequence of str, optional
+        What labels and test rows are called; `label_names` also takes a fitted ``MultiLabelBinarizer``. By default the columns and the
+        index of a data frame; data frames are brought into the order of `y_true` by them.
+    row_text : sequence of str, optional
+        Texts of the test rows, shown beside rows worth a look.
+    labels_csv, rows_csv : path, optional
+        Write what is known of every label, and the rows worth a look, into these csv files.
     n_jobs : int, optional
         How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
@@ -176,7 +198,9 @@ def audit(
     'observed'
     >>> page = found.to_html()
     """
-    named = named_models(y_pred)
+    named = [(one, _frames.aligned(value, y_true, f"y_pred[{one!r}]", "y_true")) for one, value in named_models(y_pred)]
+    train = _frames.aligned(train, y_true, "train", "y_true", rows=False)
+    later, truth = _frames.aligned(later, train, "later", "train"), _frames.aligned(truth, y_true, "truth", "y_true")
     columns = number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     test = _inputs.labels(y_true, "y_true", columns)
     models = [(one, _inputs.scores(value, f"y_pred[{one!r}]", columns)) for one, value in named]
@@ -208,6 +232,11 @@ def audit(
         "level": number(level, "level"),
         "bootstrap": whole(bootstrap, "bootstrap"),
         "seed": whole(random_state, "random_state"),
+        "label_names": _frames.label_names(label_names, y_true, columns),
+        "row_names": _frames.row_names(row_names, y_true, test.rows),
+        "row_texts": _frames.names(row_text, "row_text", test.rows),
+        "labels_csv": optional(_file, labels_csv, "labels_csv"),
+        "rows_csv": optional(_file, rows_csv, "rows_csv"),
     }
     with working(n_jobs, verbose) as how:
         result, page = _core.audit(test, models, request, how)

@@ -1,6 +1,7 @@
 //! [`Audit`]: a request and the data that it is about.
 
 use super::baseline::Baseline;
+use super::naming::Naming;
 use super::provenance::InputFile;
 use crate::data::{Csr, Dataset};
 use crate::error::{Error, Result};
@@ -24,6 +25,7 @@ pub struct Audit<'a> {
     pub(super) baseline: Option<&'a Baseline>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
+    pub(super) naming: Naming<'a>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
     pub(super) progress: &'a dyn Progress,
 }
@@ -46,6 +48,7 @@ impl<'a> Audit<'a> {
             baseline: None,
             groups: None,
             weights: None,
+            naming: Naming::default(),
             source: None,
             progress: &Silent,
         })
@@ -127,6 +130,13 @@ impl<'a> Audit<'a> {
     pub fn weights(mut self, weights: Vec<f64>) -> Self {
         self.weights = Some(weights);
         self
+    }
+
+    /// What labels and test rows are called.
+    pub fn names(mut self, naming: Naming<'a>) -> Result<Self> {
+        naming.check(self.test)?;
+        self.naming = naming;
+        Ok(self)
     }
 
     /// The command and the files, for those who want to repeat the run.

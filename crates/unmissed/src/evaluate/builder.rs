@@ -1,9 +1,10 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
+use super::findings::Finding;
 use super::plan::groups::Groups;
 use super::report::EvaluationResult;
 use super::tally::Tally;
-use crate::data::{Csr, LabelStats, Labels, Rate};
+use crate::data::{Csr, LabelStats, Labels, Names, Rate};
 use crate::error::{Error, Result, digits};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
@@ -30,6 +31,9 @@ pub struct Evaluation<'a> {
     pub(super) label_counts: Option<Vec<u32>>,
     /// Models that others are compared with, and nobody has to be told about.
     pub(super) only_compared: Vec<String>,
+    pub(super) label_names: Option<&'a Names>,
+    /// What whoever holds the data found about them.
+    pub(super) given_findings: Vec<Finding>,
     /// What to know about how the data were prepared.
     pub(super) notes: Vec<String>,
     pub(super) progress: &'a dyn Progress,
@@ -78,6 +82,8 @@ impl<'a> Evaluation<'a> {
             matched: None,
             label_counts: None,
             only_compared: Vec::new(),
+            label_names: None,
+            given_findings: Vec::new(),
             notes: Vec::new(),
             progress: &Silent,
         })
@@ -275,6 +281,20 @@ impl<'a> Evaluation<'a> {
         }
         self.label_counts = Some(counts);
         Ok(self)
+    }
+
+    /// What labels are called, for findings that name some.
+    pub fn label_names(mut self, names: &'a Names) -> Result<Self> {
+        names.check_len(self.truth.cols())?;
+        self.label_names = Some(names);
+        Ok(self)
+    }
+
+    /// Adds what whoever holds the data found about them, as [`test_in_training`](super::misalignment::test_in_training) does.
+    #[must_use]
+    pub fn finding(mut self, finding: Finding) -> Self {
+        self.given_findings.push(finding);
+        self
     }
 
     /// Other choices than ours where libraries differ.

@@ -28,6 +28,7 @@ mod interval_limits;
 mod layers;
 mod losses;
 mod matched_rows;
+mod misalignment;
 mod model_files;
 mod mutated_files;
 mod prediction;

@@ -3,14 +3,15 @@
 mod present;
 
 use crate::app::{App, Failure, Outcome};
-use crate::args::{Reading, Seed, check_output, folder, stem};
+use crate::args::{self, Reading, Seed, check_output, folder, row_texts, stem};
 use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
 use unmissed::audit::provenance::{InputFile, shell};
-use unmissed::audit::{Audit, AuditResult, Baseline, demo, gates};
-use unmissed::data::{Csr, Rate};
+use unmissed::audit::{Audit, AuditResult, Baseline, Naming, demo, gates};
+use unmissed::data::formats::Expected;
+use unmissed::data::{Csr, Rate, TextFile};
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::report::{figures, page};
+use unmissed::report::{figures, label_csv, page, row_csv};
 use unmissed::request::{AuditRequest, Gates, Level, ScoreGate};
 use unmissed::{Error, Result};
 
@@ -40,8 +41,8 @@ pub(crate) struct Args {
     /// Test labels
     #[arg(long, value_name = "DATA", required_unless_present = "demo")]
     test: Option<PathBuf>,
-    /// Predictions for the rows of the test labels, in the same order; may be repeated
-    #[arg(long, value_name = "[NAME=]FILE", required_unless_present = "demo")]
+    /// Predictions for the rows of the test labels, in the same order, or - for standard input; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE[,from=FORMAT]", required_unless_present = "demo")]
     predictions: Vec<Model>,
     /// Training labels: what propensity models, groups and evidence are compared with
     #[arg(long, value_name = "DATA")]
@@ -109,6 +110,17 @@ pub(crate) struct Args {
     /// Print everything, not only what fits on a screen
     #[arg(long)]
     all: bool,
+    /// Texts of the test rows, shown beside rows worth a look: a line for each row, or FILE.csv:COLUMN, FILE.jsonl:FIELD
+    #[arg(long, value_name = "FILE")]
+    row_text: Option<TextFile>,
+    /// Write what is known of every label into this csv file
+    #[arg(long, value_name = "CSV")]
+    labels_csv: Option<PathBuf>,
+    /// Write the rows worth a look into this csv file
+    #[arg(long, value_name = "CSV")]
+    rows_csv: Option<PathBuf>,
+    #[command(flatten)]
+    naming: args::Naming,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -136,6 +148,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
             app.note(&format!("wrote {}", file.display()));
         }
     }
+    for (path, write) in [(&args.labels_csv, label_csv::write as fn(_, _) -> _), (&args.rows_csv, row_csv::write)] {
+        if let Some(path) = path {
+            write(&result, path.as_path())?;
+            app.note(&format!("wrote {}", path.display()));
+        }
+    }
     app.emit_page(&present::document(&result, app.format() == "json", args.all)?, args.all)?;
     gate(&result)
 }
@@ -155,14 +173,22 @@ fn audit(args: &Args, mut request: AuditRequest, app: &App) -> Outcome<AuditResu
     let controlled = args.controlled.as_ref().map(read).transpose()?;
     let later = args.later.as_ref().map(read).transpose()?;
     let truth = args.truth.as_ref().map(read).transpose()?;
-    let scores = args.predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let (rows, labels) = (test.rows(), test.labels().cols());
+    let (label_names, row_names) = (args.naming.labels(labels)?, args.naming.rows(rows)?);
+    let row_texts = row_texts(args.row_text.as_ref(), rows)?;
+    let expects = |rows, row_names| Expected { rows, labels, label_names: label_names.as_ref(), row_names };
+    let of_test = Some(expects(rows, row_names.as_ref()));
+    let scores = args.predictions.iter().map(|model| model.read(&args.reading, of_test, app)).collect::<Outcome<Vec<_>>>()?;
     let named: Vec<(&str, &Csr<'_, f32>)> = args.predictions.iter().map(|model| model.name.as_str()).zip(&scores).collect();
-    let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let expected = train.as_ref().map(|train| expects(train.rows(), None));
+    let of_train =
+        args.train_predictions.iter().map(|model| model.read(&args.reading, expected, app)).collect::<Outcome<Vec<_>>>()?;
     request.rate = args.rate.as_ref().map(|rate| Rate::read(rate, test.labels().cols() as u64)).transpose()?;
 
     let mut audit = Audit::new(&test, &named)
         .map_err(|error| error.in_file(test_path))?
         .request(request)
+        .names(Naming { labels: label_names.as_ref(), rows: row_names.as_ref(), texts: row_texts.as_ref() })?
         .source(command(), files(args)?)
         .progress(app.progress());
     if let Some(train) = &train {

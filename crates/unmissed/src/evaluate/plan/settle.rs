@@ -47,6 +47,8 @@ impl Evaluation<'_> {
         let mut notes = self.notes.clone();
         let mut metrics = self.chosen_metrics(&mut notes)?;
         let mut findings = self.early_findings(positives)?;
+        findings.extend(self.given_findings.iter().cloned());
+        findings.extend(self.misalignments());
         findings.extend(meaningless::leave_out(self, &mut metrics)?);
         let row_dependent = self.choose_row_dependent(&metrics, &mut notes)?;
         let wants = |estimator| metrics.iter().any(|chosen| chosen.wants(estimator));
@@ -179,6 +181,7 @@ impl Evaluation<'_> {
             if let Some((label, prior)) = implied.impossible.first() {
                 let count = implied.impossible.len();
                 let prior = if *prior < 1e6 { format!("{prior:.2}") } else { format!("{prior:.1e}") };
+                let label = self.label_names.map_or_else(|| label.to_string(), |names| names.with_id(*label as usize));
                 let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior}", p.origin());
                 findings.push(Finding::new(&U004, text).of_propensity(p.origin().to_string()));
             }
