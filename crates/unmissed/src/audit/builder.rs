@@ -3,6 +3,7 @@
 use super::provenance::InputFile;
 use crate::data::{Csr, Dataset};
 use crate::error::{Error, Result};
+use crate::evaluate::judged::Judged;
 use crate::evaluate::{Evaluation, Groups};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
@@ -20,6 +21,7 @@ pub struct Audit<'a> {
     pub(super) later: Option<&'a Dataset<'a>>,
     pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
+    pub(super) judged: Option<Judged>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
@@ -41,6 +43,7 @@ impl<'a> Audit<'a> {
             later: None,
             train_predictions: Vec::new(),
             truth: None,
+            judged: None,
             groups: None,
             weights: None,
             source: None,
@@ -103,6 +106,13 @@ impl<'a> Audit<'a> {
         }
         self.truth = Some(truth);
         Ok(self)
+    }
+
+    /// Judged pairs of the models' lists on the test rows.
+    #[must_use]
+    pub fn judged(mut self, judged: Judged) -> Self {
+        self.judged = Some(judged);
+        self
     }
 
     /// Groups of labels that no [`GroupsSpec`](crate::request::GroupsSpec) describes.

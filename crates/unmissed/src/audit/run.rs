@@ -111,9 +111,12 @@ impl Audit<'_> {
         if let Some(rate) = &checked.test_rate {
             evaluation = evaluation.rate(rate.clone())?;
         }
-        let tally = evaluation.tally()?;
+        if let Some(judged) = &self.judged {
+            evaluation = evaluation.judged(judged.clone());
+        }
+        let (tally, result) = evaluation.run_with_tally()?;
         let hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
-        Ok((tally.finish_watched(self.progress)?, hits))
+        Ok((result, hits))
     }
 
     /// All metrics on complete labels.

@@ -1,5 +1,6 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
+use super::judged::{self, Judged};
 use super::plan::groups::Groups;
 use super::report::EvaluationResult;
 use super::tally::Tally;
@@ -28,6 +29,7 @@ pub struct Evaluation<'a> {
     pub(super) later: Option<LaterRows<'a>>,
     pub(super) matched: Option<MatchedRows<'a>>,
     pub(super) label_counts: Option<Vec<u32>>,
+    pub(super) judged: Option<Judged>,
     /// What to know about how the data were prepared.
     pub(super) notes: Vec<String>,
     pub(super) progress: &'a dyn Progress,
@@ -75,6 +77,7 @@ impl<'a> Evaluation<'a> {
             later: None,
             matched: None,
             label_counts: None,
+            judged: None,
             notes: Vec::new(),
             progress: &Silent,
         })
@@ -267,6 +270,13 @@ impl<'a> Evaluation<'a> {
         Ok(self)
     }
 
+    /// Judged pairs of the models' lists: for the judged estimate.
+    #[must_use]
+    pub fn judged(mut self, judged: Judged) -> Self {
+        self.judged = Some(judged);
+        self
+    }
+
     /// Other choices than ours where libraries differ.
     #[must_use]
     pub fn conventions(mut self, conventions: Conventions) -> Self {
@@ -294,7 +304,17 @@ impl<'a> Evaluation<'a> {
                 Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
             );
         }
-        self.tally()?.finish_watched(self.progress)
+        Ok(self.run_with_tally()?.1)
+    }
+
+    /// The same with the tally that it came from, which knows nothing of judged pairs.
+    pub(crate) fn run_with_tally(&self) -> Result<(Tally, EvaluationResult)> {
+        let tally = super::pass::tally(self, 0..self.truth.rows())?;
+        let mut result = tally.finish_watched(self.progress)?;
+        if let Some(judged) = &self.judged {
+            judged::report::add(self, judged, &tally.settings, &mut result)?;
+        }
+        Ok((tally, result))
     }
 
     /// The pass alone, over the rows of the shard.
@@ -309,6 +329,10 @@ impl<'a> Evaluation<'a> {
             return Err(Error::value("the range of rows is off")
                 .expected(format!("a range within the {} rows", self.truth.rows()))
                 .found(format!("{}..{}", rows.start, rows.end)));
+        }
+        if self.judged.is_some() {
+            return Err(Error::value("a tally cannot hold judged pairs")
+                .hint("judged pairs are looked up in the lists of all rows at once: evaluate without shards and tallies"));
         }
         super::pass::tally(self, rows)
     }

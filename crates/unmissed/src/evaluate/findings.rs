@@ -147,9 +147,32 @@ pub static U015: Check = Check {
     advice: "do not choose a model by it: use the differences of estimates that were made from the evidence, or observed ones",
 };
 
+/// Lists whose pairs could not all be drawn.
+pub static U020: Check = Check {
+    code: "U020",
+    title: "judged pairs do not cover a model",
+    severity: Severity::Warning,
+    advice: "draw another round with the predictions of all models ('unmissed annotate plan'), as deep as the largest k",
+};
+/// Judged pairs of other files.
+pub static U021: Check = Check {
+    code: "U021",
+    title: "files changed since pairs were drawn for judging",
+    severity: Severity::Warning,
+    advice: "evaluate the files that the pairs were drawn for; labels observed since then count as relevant, and pairs of changed lists \
+             that could not be drawn count one half",
+};
+/// Observed labels that judges reject.
+pub static U022: Check = Check {
+    code: "U022",
+    title: "observed labels that judges call irrelevant",
+    severity: Severity::Warning,
+    advice: "all estimates count observed labels as relevant: look at the pairs, or check more of them (--check-observed)",
+};
+
 /// All checks, by code.
 pub static CHECKS: &[&Check] =
-    &[&U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015];
+    &[&U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015, &U020, &U021, &U022];
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ pub mod compat;
 mod evidence;
 pub mod findings;
 mod finish;
+pub mod judged;
 mod pass;
 mod plan;
 mod report;

@@ -1,6 +1,6 @@
 //! [`EvaluateRequest`]: which numbers an evaluation computes, and how.
 
-use super::{Conventions, GroupsSpec, IntervalKind, KList, Level, Sensitivity, Shard, WeightsSpec};
+use super::{Conventions, GroupsSpec, IntervalKind, JudgedMethod, KList, Level, Sensitivity, Shard, WeightsSpec};
 use crate::data::Rate;
 use crate::metrics::Estimator;
 use crate::propensity::models::PropensitySpec;
@@ -45,10 +45,18 @@ pub struct EvaluateRequest {
     pub sensitivity: Option<Sensitivity>,
     /// The test labels are a controlled set, shown at this rate.
     pub rate: Option<Rate>,
+    /// How estimates are made from judged pairs.
+    #[serde(skip_serializing_if = "is_default")]
+    pub judged: JudgedMethod,
     /// Choices where libraries differ.
     pub conventions: Conventions,
     /// Which part of the rows.
     pub shard: Shard,
+}
+
+/// Left out of files, so that tallies of older versions stay the same.
+fn is_default(method: &JudgedMethod) -> bool {
+    *method == JudgedMethod::default()
 }
 
 #[cfg(test)]

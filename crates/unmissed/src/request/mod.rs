@@ -1,16 +1,18 @@
 //! Requests: what users ask for, as plain data.
 //!
-//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`]; the audit has its own beside them). The command
+//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`], [`AnnotateRequest`]; the audit has its own beside them). The command
 //! line and Python fill a request and nothing else, files that must be repeatable keep it, and the stage that carries it out checks
 //! it once against the data. What a request names (files, registry entries) is parsed here and nowhere else; data themselves are
 //! never part of a request.
 
+mod annotate;
 mod audit;
 mod conventions;
 mod criterion;
 mod evaluate;
 mod groups;
 mod interval_kind;
+mod judged_method;
 mod k_list;
 mod level;
 mod sensitivity;
@@ -20,6 +22,7 @@ mod train;
 mod train_choices;
 mod weights;
 
+pub use annotate::AnnotateRequest;
 pub use audit::AuditRequest;
 pub(crate) use conventions::{ABSENT_LABELS, COVERAGE_OF, EMPTY_ROWS};
 pub use conventions::{CONVENTIONS, Convention, Conventions};
@@ -27,6 +30,7 @@ pub use criterion::Criterion;
 pub use evaluate::EvaluateRequest;
 pub use groups::GroupsSpec;
 pub use interval_kind::IntervalKind;
+pub use judged_method::JudgedMethod;
 pub use k_list::KList;
 pub use level::Level;
 pub use sensitivity::Sensitivity;
