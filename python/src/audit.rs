@@ -1,5 +1,6 @@
 //! Audits: everything put together, and the page about it.
 
+use crate::annotate::JudgedGiven;
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
@@ -26,6 +27,7 @@ pub(crate) struct AuditInputs<'py> {
     later: Option<Sparse<'py>>,
     train_predictions: Vec<(String, Sparse<'py>)>,
     truth: Option<Sparse<'py>>,
+    judged: Option<JudgedGiven>,
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
@@ -93,6 +95,7 @@ pub(crate) fn audit(
     let (later, truth) = (slices(&inputs.later)?, slices(&inputs.truth)?);
     let known = inputs.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
     let asked = inputs.asked()?;
+    let judged = &inputs.judged;
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
@@ -113,6 +116,9 @@ pub(crate) fn audit(
         }
         for (name, scores) in &of_train {
             audit = audit.train_predictions(*name, scores);
+        }
+        if let Some(judged) = judged {
+            audit = audit.judged(judged.judged(test.rows(), test.labels().cols())?);
         }
         if let Some(truth) = &truth {
             audit = audit.truth(truth)?;

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _inputs
+from ._annotate import JudgedPairs, judged_of
 from ._checks import array, file, number, optional, text, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, several
 from ._deprecated import working_keywords
@@ -81,6 +82,9 @@ def audit(
     rate: RateLike | None = None,
     later: LabelsLike | None = None,
     train_predictions: PredictionsLike | None = None,
+    judged: JudgedPairs | Path | Sequence[Path] | None = None,
+    judged_plan: Path | None = None,
+    machine_judged: Mapping[tuple[int, int], float] | Path | None = None,
     truth: LabelsLike | None = None,
     k: int | Sequence[int] = (1, 3, 5),
     groups: GroupsLike | None = None,
@@ -117,6 +121,13 @@ def audit(
     train_predictions : predictions of shape (n_training_rows, n_labels), or dict of them by name, optional
         The models' out-of-fold predictions for the training rows, under the same names as `y_pred`: with a later snapshot (or a
         controlled set) of the same rows, scores are estimated with propensities that depend on the row.
+    judged : JudgedPairs, path or list of paths, optional
+        Judged pairs of the models' lists: what `AnnotationPlan.judge` gives, or csv files of several rounds or judges. They give the
+        estimate ``"judged"``.
+    judged_plan : path, optional
+        The plan by which the pairs of files were drawn; by default the ``plan.json.zst`` beside the csv.
+    machine_judged : dict or path, optional
+        What a machine says about many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
     truth : labels, optional
         Complete labels of the test rows, shown beside the estimates.
     k : int or sequence of int, default (1, 3, 5)
@@ -177,6 +188,7 @@ def audit(
             for one, value in ([] if train_predictions is None else named_models(train_predictions))
         ],
         "truth": part(truth, "truth"),
+        "judged": judged_of(judged, judged_plan, machine_judged),
         "rate": rate_of(rate),
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),

@@ -2,10 +2,19 @@
 //!
 //! `cargo run --release -p unmissed --example judged_study -- [DESIGNS]`, 2 000 designs unless given. A generated survey with 1 000 test
 //! users, three models, k = 1, 3, 5; each design draws its own pairs, judges know the complete labels, and intervals are about the
-//! complete labels of these rows (`--interval mask`).
+//! complete labels of these rows (`--interval mask`). With `-- DESIGNS hpo` it is about two releases of the Human Phenotype Ontology, of
+//! which the later one judges; data are looked for in `UNMISSED_DATA`, or in `../shared/data` beside the checkout.
 
 #![allow(clippy::print_stdout)]
 
+mod hpo;
+#[path = "../timelapse_study/rankers.rs"]
+#[allow(dead_code, reason = "the other example uses all of it")]
+mod rankers;
+#[path = "../../tests/suite/common/real_data.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod real_data;
+#[allow(unreachable_pub, reason = "the tests compile it too")]
 mod simulation;
 
 use simulation::{How, Summary, World, simulate};
@@ -19,6 +28,9 @@ fn main() -> Result<()> {
         Some(text) => text.parse().map_err(|_| Error::value("cannot read the number of designs").found(format!("'{text}'")))?,
         None => 2_000,
     };
+    if std::env::args().nth(2).as_deref() == Some("hpo") {
+        return hpo::run(designs);
+    }
     let world = World::survey(&SIZES, 7)?;
     let truth = world.truth()?;
     println!("precision of the three models at 1, 3 and 5 on complete labels: {}\n", percent(&truth[..9]));

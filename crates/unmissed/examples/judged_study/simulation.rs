@@ -153,7 +153,7 @@ pub fn one_design(world: &World, budget: u64, seed: u64, how: How) -> Result<Vec
         interval: IntervalKind::Mask,
         estimators: Some(vec![Estimator::Judged]),
         metrics: Some(vec!["precision".parse()?]),
-        judged: how.method,
+        judged_method: how.method,
         seed: seed.wrapping_add(1 << 40),
         ..EvaluateRequest::default()
     };

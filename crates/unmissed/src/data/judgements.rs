@@ -280,6 +280,21 @@ fn parse_relevance(text: &str) -> Result<Option<Relevance>> {
     }
 }
 
+/// A pair whose relevance is known, by being observed or by being judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownPair {
+    /// The row.
+    pub row: u32,
+    /// The label.
+    pub label: u32,
+    /// Whether the label belongs to the row.
+    pub relevant: bool,
+    /// Whether it is an observed label; judged otherwise.
+    pub observed: bool,
+    /// How many pairs it stands for: 1 for observed ones, the inverse probability of having been drawn for judged ones.
+    pub weight: f64,
+}
+
 /// What a machine said about pairs: a number for each, the larger the more relevant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineJudgements {

@@ -32,7 +32,7 @@ mod text;
 pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
 pub use folds::Folds;
-pub use judgements::{Judgement, Judgements, MachineJudgements, Relevance};
+pub use judgements::{Judgement, Judgements, KnownPair, MachineJudgements, Relevance};
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv, read_row_set};
 pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;

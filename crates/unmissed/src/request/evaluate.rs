@@ -46,17 +46,11 @@ pub struct EvaluateRequest {
     /// The test labels are a controlled set, shown at this rate.
     pub rate: Option<Rate>,
     /// How estimates are made from judged pairs.
-    #[serde(skip_serializing_if = "is_default")]
-    pub judged: JudgedMethod,
+    pub judged_method: JudgedMethod,
     /// Choices where libraries differ.
     pub conventions: Conventions,
     /// Which part of the rows.
     pub shard: Shard,
-}
-
-/// Left out of files, so that tallies of older versions stay the same.
-fn is_default(method: &JudgedMethod) -> bool {
-    *method == JudgedMethod::default()
 }
 
 #[cfg(test)]
@@ -75,6 +69,7 @@ mod tests {
             rate: Some("2/9".parse().unwrap()),
             conventions: "empty-rows=skip".parse().unwrap(),
             shard: Shard::new(2, 3).unwrap(),
+            judged_method: JudgedMethod::HorvitzThompson,
             clip: Some(10.0),
             sensitivity: Some("1.5:pair".parse().unwrap()),
             ..EvaluateRequest::default()

@@ -20,9 +20,12 @@ mod expected;
 mod gains;
 mod guesses;
 mod interval;
+mod known;
 mod machine;
 mod notes;
+mod pairs_csv;
 mod plan;
+mod plan_file;
 mod pool;
 pub(super) mod report;
 mod sample;
@@ -33,7 +36,9 @@ use crate::data::{Judgements, MachineJudgements};
 
 pub use expected::ExpectedInterval;
 pub use interval::{t_quantile, wilson};
+pub use pairs_csv::PairNames;
 pub use plan::{AnnotationPlan, OBSERVED, PlanData, PlannedPair};
+pub use plan_file::PLAN_FILE;
 
 /// Judged pairs for an evaluation.
 #[derive(Clone, Debug)]

@@ -40,6 +40,8 @@ pub struct AnnotationPlan {
     /// The unobserved pairs of the pool, ascending: rows and labels.
     pub(super) pair_rows: Vec<u32>,
     pub(super) pair_labels: Vec<u32>,
+    /// The observed pairs of the pool.
+    pub(super) observed: Vec<(u32, u32)>,
     pub(super) strata: Vec<String>,
     /// The stratum of each pair.
     pub(super) of: Vec<u16>,
@@ -130,6 +132,7 @@ impl AnnotationPlan {
             models: data.models.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), lists_mark(&pool, at))).collect(),
             pair_rows: open.iter().map(|pair| pool.pairs[*pair].0).collect(),
             pair_labels: open.iter().map(|pair| pool.pairs[*pair].1).collect(),
+            observed: pool.pairs.iter().zip(&pool.observed).filter(|(_, observed)| **observed).map(|(pair, _)| *pair).collect(),
             of: open.iter().map(|pair| of[*pair]).collect(),
             strata: names,
             rounds: Vec::new(),
@@ -198,8 +201,7 @@ impl AnnotationPlan {
             }
             drawn.extend(&members[..*count as usize]);
         }
-        let mut observed: Vec<(u32, u32)> =
-            pool.pairs.iter().zip(&pool.observed).filter(|(_, observed)| **observed).map(|(pair, _)| *pair).collect();
+        let mut observed = self.observed.clone();
         let earlier: HashSet<(u32, u32)> = self.rounds.iter().flat_map(|round| round.checks.iter().copied()).collect();
         observed.retain(|pair| !earlier.contains(pair));
         let mut rng = stream(seed, Purpose::Annotate, round << 32 | u64::from(NO_STRATUM));

@@ -89,7 +89,7 @@ impl Cells<'_> {
         };
         let machine = judged.machine.as_ref().filter(|_| with_machine);
         let said = |row: u32, label: u32| machine.and_then(|machine| machine.get(row, label));
-        let is_calibrated = self.settings.request.judged == JudgedMethod::Calibrated;
+        let is_calibrated = self.settings.request.judged_method == JudgedMethod::Calibrated;
         let covariates = strata.filter(|_| is_calibrated).map(|of| {
             let machine = machine.map(|_| &said as &dyn Fn(u32, u32) -> Option<f64>);
             Covariates::new(&self.sample.pairs, of, &self.pool, self.evaluation.truth, self.evaluation.train, machine)
