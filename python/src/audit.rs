@@ -1,5 +1,6 @@
 //! Audits: everything put together, and the page about it.
 
+use crate::annotate::JudgedGiven;
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
@@ -29,6 +30,7 @@ pub(crate) struct AuditInputs<'py> {
     truth: Option<Sparse<'py>>,
     baseline: Option<String>,
     json: Option<String>,
+    judged: Option<JudgedGiven>,
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
@@ -107,6 +109,7 @@ pub(crate) fn audit(
     let (label_names, row_names) = (names(NamesOf::Labels, &inputs.label_names)?, names(NamesOf::Rows, &inputs.row_names)?);
     let row_texts = inputs.row_texts.as_ref().map(Texts::new);
     let (labels_csv, rows_csv) = (inputs.labels_csv.as_deref(), inputs.rows_csv.as_deref());
+    let judged = &inputs.judged;
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
@@ -128,6 +131,9 @@ pub(crate) fn audit(
         }
         for (name, scores) in &of_train {
             audit = audit.train_predictions(*name, scores);
+        }
+        if let Some(judged) = judged {
+            audit = audit.judged(judged.judged(test.rows(), test.labels().cols())?);
         }
         if let Some(truth) = &truth {
             audit = audit.truth(truth)?;

@@ -1,5 +1,6 @@
 //! Evaluation.
 
+use crate::annotate::JudgedGiven;
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::matrix::Sparse;
@@ -44,6 +45,8 @@ pub(crate) struct Request<'py> {
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
     conventions: Option<String>,
     label_names: Option<Vec<String>>,
+    judged: Option<JudgedGiven>,
+    judged_method: Option<String>,
 }
 
 impl Request<'_> {
@@ -74,6 +77,7 @@ impl Request<'_> {
             clip: self.clip,
             sensitivity: self.sensitivity.as_ref().map(|text| text.parse()).transpose()?,
             rate,
+            judged_method: self.judged_method.as_ref().map_or(Ok(default.judged_method), |name| name.parse())?,
             conventions: self.conventions.as_ref().map_or(Ok(default.conventions), |text| text.parse())?,
             ..EvaluateRequest::default()
         })
@@ -108,6 +112,7 @@ pub(crate) fn evaluate(
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let groups = &request.groups;
     let names = request.label_names.as_ref().map(|names| Names::new(NamesOf::Labels, names)).transpose().map_err(exception)?;
+    let judged = &request.judged;
     let result = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
@@ -147,6 +152,9 @@ pub(crate) fn evaluate(
         }
         if let Some(counts) = counts {
             evaluation = evaluation.label_counts(counts)?;
+        }
+        if let Some(judged) = judged {
+            evaluation = evaluation.judged(judged.judged(truth.rows(), truth.cols())?);
         }
         match (&train, &later) {
             (Some(train), Some(later)) => {

@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+mod annotate;
 mod audit;
 mod choices;
 mod curves;
@@ -23,6 +24,8 @@ mod run;
 /// The native part of `unmissed`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::annotate::{Plan, annotation_plan};
     #[pymodule_export]
     use crate::audit::audit;
     #[pymodule_export]

@@ -6,7 +6,7 @@
 0.5
 
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
-number, and `audit` puts everything together. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
+number, and `audit` puts everything together. `annotation_plan` draws pairs for people to judge. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
 label is to be observed. `OneVsRest` trains models, `cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a
 metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `stats` describes them, `compat` has the functions of other
 libraries, `types` the types of what functions take.
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from . import compat as compat
     from . import datasets as datasets
     from . import types as types
+    from ._annotate import AnnotationPlan as AnnotationPlan
+    from ._annotate import JudgedPairs as JudgedPairs
+    from ._annotate import annotation_plan as annotation_plan
     from ._audit import Audit as Audit
     from ._audit import audit as audit
     from ._crossval import cross_val_top_k as cross_val_top_k
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 #: Where names live.
 _HOME = {
+    "_annotate": ["AnnotationPlan", "JudgedPairs", "annotation_plan"],
     "_audit": ["Audit", "audit"],
     "_crossval": ["cross_val_top_k"],
     "_data": ["Data", "read", "stats", "write"],

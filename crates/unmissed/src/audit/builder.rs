@@ -5,6 +5,7 @@ use super::naming::Naming;
 use super::provenance::InputFile;
 use crate::data::{Csr, Dataset};
 use crate::error::{Error, Result};
+use crate::evaluate::judged::Judged;
 use crate::evaluate::{Evaluation, Groups};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
@@ -23,6 +24,7 @@ pub struct Audit<'a> {
     pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
     pub(super) baseline: Option<&'a Baseline>,
+    pub(super) judged: Option<Judged>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
     pub(super) naming: Naming<'a>,
@@ -46,6 +48,7 @@ impl<'a> Audit<'a> {
             train_predictions: Vec::new(),
             truth: None,
             baseline: None,
+            judged: None,
             groups: None,
             weights: None,
             naming: Naming::default(),
@@ -115,6 +118,13 @@ impl<'a> Audit<'a> {
     #[must_use]
     pub fn baseline(mut self, baseline: &'a Baseline) -> Self {
         self.baseline = Some(baseline);
+        self
+    }
+
+    /// Judged pairs of the models' lists on the test rows.
+    #[must_use]
+    pub fn judged(mut self, judged: Judged) -> Self {
+        self.judged = Some(judged);
         self
     }
 

@@ -162,7 +162,10 @@ impl Audit<'_> {
         if let Some(rate) = &checked.test_rate {
             evaluation = evaluation.rate(rate.clone())?;
         }
-        let tally = evaluation.tally()?;
+        if let Some(judged) = &self.judged {
+            evaluation = evaluation.judged(judged.clone());
+        }
+        let (tally, result) = evaluation.run_with_tally()?;
         let is_audited = |model: &str| role_of(&references.list, model) == ModelRole::Audited;
         let mut hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
         if let Some(hits) = &mut hits {
@@ -175,7 +178,7 @@ impl Audit<'_> {
             }
         }
         let labels = LabelTable::new(&tally, is_audited, checked.request.level.get(), stats, propensities, self.naming)?;
-        Ok((tally.finish_watched(self.progress)?, hits, labels))
+        Ok((result, hits, labels))
     }
 
     /// Whether the data belong together, as far as the evaluation cannot see it.

@@ -1,6 +1,7 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
 use super::findings::Finding;
+use super::judged::{self, Judged};
 use super::plan::groups::Groups;
 use super::report::EvaluationResult;
 use super::tally::Tally;
@@ -34,6 +35,7 @@ pub struct Evaluation<'a> {
     pub(super) label_names: Option<&'a Names>,
     /// What whoever holds the data found about them.
     pub(super) given_findings: Vec<Finding>,
+    pub(super) judged: Option<Judged>,
     /// What to know about how the data were prepared.
     pub(super) notes: Vec<String>,
     pub(super) progress: &'a dyn Progress,
@@ -84,6 +86,7 @@ impl<'a> Evaluation<'a> {
             only_compared: Vec::new(),
             label_names: None,
             given_findings: Vec::new(),
+            judged: None,
             notes: Vec::new(),
             progress: &Silent,
         })
@@ -297,6 +300,13 @@ impl<'a> Evaluation<'a> {
         self
     }
 
+    /// Judged pairs of the models' lists: for the judged estimate.
+    #[must_use]
+    pub fn judged(mut self, judged: Judged) -> Self {
+        self.judged = Some(judged);
+        self
+    }
+
     /// Other choices than ours where libraries differ.
     #[must_use]
     pub fn conventions(mut self, conventions: Conventions) -> Self {
@@ -324,7 +334,17 @@ impl<'a> Evaluation<'a> {
                 Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
             );
         }
-        self.tally()?.finish_watched(self.progress)
+        Ok(self.run_with_tally()?.1)
+    }
+
+    /// The same with the tally that it came from, which knows nothing of judged pairs.
+    pub(crate) fn run_with_tally(&self) -> Result<(Tally, EvaluationResult)> {
+        let tally = super::pass::tally(self, 0..self.truth.rows())?;
+        let mut result = tally.finish_watched(self.progress)?;
+        if let Some(judged) = &self.judged {
+            judged::report::add(self, judged, &tally.settings, &mut result)?;
+        }
+        Ok((tally, result))
     }
 
     /// The pass alone, over the rows of the shard.
@@ -339,6 +359,10 @@ impl<'a> Evaluation<'a> {
             return Err(Error::value("the range of rows is off")
                 .expected(format!("a range within the {} rows", self.truth.rows()))
                 .found(format!("{}..{}", rows.start, rows.end)));
+        }
+        if self.judged.is_some() {
+            return Err(Error::value("a tally cannot hold judged pairs")
+                .hint("judged pairs are looked up in the lists of all rows at once: evaluate without shards and tallies"));
         }
         super::pass::tally(self, rows)
     }

@@ -26,6 +26,7 @@ pub mod compat;
 mod evidence;
 pub mod findings;
 mod finish;
+pub mod judged;
 pub mod misalignment;
 mod pass;
 mod plan;

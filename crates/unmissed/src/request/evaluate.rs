@@ -1,6 +1,6 @@
 //! [`EvaluateRequest`]: which numbers an evaluation computes, and how.
 
-use super::{Conventions, GroupsSpec, IntervalKind, KList, Level, Sensitivity, Shard, WeightsSpec};
+use super::{Conventions, GroupsSpec, IntervalKind, JudgedMethod, KList, Level, Sensitivity, Shard, WeightsSpec};
 use crate::data::Rate;
 use crate::metrics::Estimator;
 use crate::propensity::models::PropensitySpec;
@@ -45,6 +45,8 @@ pub struct EvaluateRequest {
     pub sensitivity: Option<Sensitivity>,
     /// The test labels are a controlled set, shown at this rate.
     pub rate: Option<Rate>,
+    /// How estimates are made from judged pairs.
+    pub judged_method: JudgedMethod,
     /// Choices where libraries differ.
     pub conventions: Conventions,
     /// Which part of the rows.
@@ -67,6 +69,7 @@ mod tests {
             rate: Some("2/9".parse().unwrap()),
             conventions: "empty-rows=skip".parse().unwrap(),
             shard: Shard::new(2, 3).unwrap(),
+            judged_method: JudgedMethod::HorvitzThompson,
             clip: Some(10.0),
             sensitivity: Some("1.5:pair".parse().unwrap()),
             ..EvaluateRequest::default()

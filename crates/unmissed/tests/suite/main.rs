@@ -25,6 +25,8 @@ mod experiments;
 mod formats;
 mod hostile_archives;
 mod interval_limits;
+mod judged;
+mod judged_simulation;
 mod layers;
 mod losses;
 mod matched_rows;

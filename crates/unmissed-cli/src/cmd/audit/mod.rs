@@ -10,6 +10,7 @@ use unmissed::audit::provenance::{InputFile, shell};
 use unmissed::audit::{Audit, AuditResult, Baseline, Naming, demo, gates};
 use unmissed::data::formats::Expected;
 use unmissed::data::{Csr, Rate, TextFile};
+use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::{figures, label_csv, page, row_csv};
 use unmissed::request::{AuditRequest, Gates, Level, ScoreGate};
@@ -35,7 +36,7 @@ Examples:
 )]
 pub(crate) struct Args {
     /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
-    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "truth", "k", "groups",
+    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "judged", "truth", "k", "groups",
         "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse"])]
     demo: bool,
     /// Test labels
@@ -63,6 +64,17 @@ pub(crate) struct Args {
     /// for the same rows) scores are estimated with propensities that depend on the row; may be repeated
     #[arg(long, value_name = "[NAME=]FILE", requires = "train")]
     train_predictions: Vec<Model>,
+    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant'; of several rounds or
+    /// judges, one file each; may be repeated
+    #[arg(long, value_name = "CSV")]
+    judged: Vec<PathBuf>,
+    /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
+    #[arg(long, value_name = "PLAN", requires = "judged")]
+    judged_plan: Option<PathBuf>,
+    /// What a machine says about many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper,
+    /// and never biased, whatever it says
+    #[arg(long, value_name = "CSV", requires = "judged")]
+    machine_judged: Option<PathBuf>,
     /// Complete labels of the test rows, shown beside the estimates
     #[arg(long, value_name = "DATA")]
     truth: Option<PathBuf>,
@@ -203,6 +215,10 @@ fn audit(args: &Args, mut request: AuditRequest, app: &App) -> Outcome<AuditResu
     for (model, scores) in args.train_predictions.iter().zip(&of_train) {
         audit = audit.train_predictions(model.name.clone(), scores);
     }
+    if !args.judged.is_empty() {
+        let (plan, machine) = (args.judged_plan.as_deref(), args.machine_judged.as_deref());
+        audit = audit.judged(Judged::read(&args.judged, plan, machine, (test.labels().rows(), test.labels().cols()))?);
+    }
     if let (Some(truth), Some(path)) = (&truth, &args.truth) {
         audit = audit.truth(truth).map_err(|error| error.in_file(path))?;
     }
@@ -284,6 +300,12 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
         if let Some(labels) = labels.filter(|labels| Path::new(labels).exists()) {
             files.push(InputFile::new(role, labels)?);
         }
+    }
+    for path in &args.judged {
+        files.push(InputFile::new("judged pairs", path)?);
+    }
+    if let Some(path) = &args.machine_judged {
+        files.push(InputFile::new("machine-judged pairs", path)?);
     }
     for model in &args.predictions {
         files.push(InputFile::new(format!("predictions of {}", model.name), &model.path)?);

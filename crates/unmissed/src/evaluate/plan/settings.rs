@@ -194,7 +194,7 @@ impl Settings {
                 Estimator::Observed => column.origin.is_none(),
                 Estimator::Clipped => column.clip.is_some(),
                 Estimator::Unbiased | Estimator::Normalized | Estimator::Hajek => column.origin.is_some() && column.clip.is_none(),
-                Estimator::Omega | Estimator::Ratio | Estimator::DoublyRobust => false,
+                Estimator::Omega | Estimator::Ratio | Estimator::DoublyRobust | Estimator::Judged => false,
             };
             fits.then_some(place)
         };
