@@ -3,6 +3,7 @@
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
+use crate::ignored::IgnoredGiven;
 use crate::matrix::{Slices, Sparse};
 use crate::propensities::Given;
 use crate::run::{How, run};
@@ -29,6 +30,7 @@ pub(crate) struct AuditInputs<'py> {
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
+    ignore: Option<IgnoredGiven<'py>>,
     ks: Vec<usize>,
     level: f64,
     bootstrap: usize,
@@ -67,6 +69,7 @@ impl AuditInputs<'_> {
             groups: groups_spec,
             weights: weights_spec,
             rate: self.rate.as_ref().map(RateGiven::rate).transpose()?,
+            ..AuditRequest::default()
         };
         Ok(Asked { request, groups, weights })
     }
@@ -93,6 +96,7 @@ pub(crate) fn audit(
     let (later, truth) = (slices(&inputs.later)?, slices(&inputs.truth)?);
     let known = inputs.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
     let asked = inputs.asked()?;
+    let ignored = inputs.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
@@ -122,6 +126,9 @@ pub(crate) fn audit(
         }
         if let Some(weights) = weights {
             audit = audit.weights(weights);
+        }
+        if let Some(ignored) = &ignored {
+            audit = audit.ignore(ignored.pairs(test.rows(), test.labels().cols())?);
         }
         let result = audit.run()?;
         let page = page::render(&result)?;

@@ -2,6 +2,7 @@
 
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
+use crate::ignored::IgnoredGiven;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
 use crate::rows::{Columns, Matrices, Rows, columns, matrices, read};
@@ -43,6 +44,7 @@ pub(crate) struct Request<'py> {
     shown: Option<Sparse<'py>>,
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
     conventions: Option<String>,
+    ignore: Option<IgnoredGiven<'py>>,
 }
 
 impl Request<'_> {
@@ -106,6 +108,7 @@ pub(crate) fn evaluate(
     let wanted = request.request(rate, gains.as_ref()).map_err(exception)?;
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let groups = &request.groups;
+    let ignored = request.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
     let result = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
@@ -142,6 +145,9 @@ pub(crate) fn evaluate(
         }
         if let Some(counts) = counts {
             evaluation = evaluation.label_counts(counts)?;
+        }
+        if let Some(ignored) = &ignored {
+            evaluation = evaluation.ignore(ignored.pairs(truth.rows(), truth.cols())?)?;
         }
         match (&train, &later) {
             (Some(train), Some(later)) => {

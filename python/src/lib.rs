@@ -12,6 +12,7 @@ mod errors;
 mod estimate;
 mod evaluate;
 mod files;
+mod ignored;
 mod matrix;
 mod model;
 mod propensities;

@@ -3,6 +3,7 @@
 use crate::choices::{Gains, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
+use crate::ignored::IgnoredGiven;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
 use crate::propensities::{Given, arrays};
 use crate::run::{How, alone, run};
@@ -183,6 +184,7 @@ pub(crate) struct Ranking<'py> {
     propensity: Option<Given<'py>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     threshold: Option<f64>,
+    ignore: Option<IgnoredGiven<'py>>,
 }
 
 #[pymethods]
@@ -256,10 +258,21 @@ impl Linear {
         let propensity = ranking.propensity.as_ref().map(|given| given.propensities()).transpose()?.transpose();
         let propensity = propensity.map_err(exception)?;
         let weights = ranking.weights.as_ref().map(|array| array.as_slice()).transpose()?;
+        let ignored = ranking.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
         let Ranking { k, logits, threshold, .. } = ranking;
         let top = run(py, &how, |watch| {
-            let options = PredictOptions { k, logits, propensities: propensity.as_ref(), weights, threshold, progress: watch };
-            self.model.predict(&rows.features()?, &options)
+            let features = rows.features()?;
+            let ignored = ignored.map(|ignored| ignored.pairs(features.rows(), self.model.labels())).transpose()?;
+            let options = PredictOptions {
+                k,
+                logits,
+                propensities: propensity.as_ref(),
+                weights,
+                threshold,
+                ignored: ignored.as_ref(),
+                progress: watch,
+            };
+            self.model.predict(&features, &options)
         })?;
         Ok(scores_out(py, top))
     }

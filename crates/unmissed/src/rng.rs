@@ -48,6 +48,8 @@ pub(crate) enum Purpose {
     DualSteps = 18,
     /// Which rows a tally keeps (stream 0).
     RowSample = 19,
+    /// Which rows are looked at for terms that cancel (stream 0).
+    LookedAt = 20,
 }
 
 /// The stream for `index` under `purpose`.

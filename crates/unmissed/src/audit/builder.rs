@@ -1,12 +1,13 @@
 //! [`Audit`]: a request and the data that it is about.
 
 use super::provenance::InputFile;
-use crate::data::{Csr, Dataset};
+use crate::data::{Csr, Dataset, IgnoredPairs};
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, Groups};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::request::AuditRequest;
+use std::sync::Arc;
 
 /// Builds an audit. See the module's page.
 #[derive(Clone)]
@@ -22,6 +23,7 @@ pub struct Audit<'a> {
     pub(super) truth: Option<&'a Dataset<'a>>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
+    pub(super) ignored: Option<Arc<IgnoredPairs>>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
     pub(super) progress: &'a dyn Progress,
 }
@@ -43,6 +45,7 @@ impl<'a> Audit<'a> {
             truth: None,
             groups: None,
             weights: None,
+            ignored: None,
             source: None,
             progress: &Silent,
         })
@@ -116,6 +119,13 @@ impl<'a> Audit<'a> {
     #[must_use]
     pub fn weights(mut self, weights: Vec<f64>) -> Self {
         self.weights = Some(weights);
+        self
+    }
+
+    /// Pairs that may not be predicted, where no file has them.
+    #[must_use]
+    pub fn ignore(mut self, ignored: IgnoredPairs) -> Self {
+        self.ignored = Some(Arc::new(ignored));
         self
     }
 

@@ -4,6 +4,7 @@ use super::{EvaluateRequest, GroupsSpec, KList, Level, WeightsSpec};
 use crate::data::Rate;
 use crate::propensity::models::PropensitySpec;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// What an audit looks at, and how. What is not given takes the default that stands here; what the audit shares with an evaluation
 /// has the defaults of an [`EvaluateRequest`].
@@ -36,12 +37,15 @@ pub struct AuditRequest {
     pub weights: Option<WeightsSpec>,
     /// The rate at which the pairs of the controlled set were shown; without such a set, those of the test set.
     pub rate: Option<Rate>,
+    /// Pairs that may not be predicted: a file with `row label` per line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore: Option<PathBuf>,
 }
 
 impl Default for AuditRequest {
     fn default() -> AuditRequest {
-        let EvaluateRequest { k, level, bootstrap, seed, weights, .. } = EvaluateRequest::default();
-        AuditRequest { name: String::new(), propensities: None, k, level, bootstrap, seed, groups: None, weights, rate: None }
+        let EvaluateRequest { k, level, bootstrap, seed, weights, ignore, .. } = EvaluateRequest::default();
+        AuditRequest { name: String::new(), propensities: None, k, level, bootstrap, seed, groups: None, weights, rate: None, ignore }
     }
 }
 
@@ -61,6 +65,7 @@ mod tests {
             groups: Some(GroupsSpec::Deciles),
             weights: Some("effective:beta=0.9".parse().unwrap()),
             rate: Some("2/9".parse().unwrap()),
+            ignore: Some("pairs.txt".into()),
         };
         let text = serde_json::to_string(&request).unwrap();
         assert_eq!(serde_json::from_str::<AuditRequest>(&text).unwrap(), request);

@@ -92,7 +92,7 @@ impl Tally {
             ModelHits { name: name.clone(), hits }
         });
         Ok(HitsByCount {
-            rows: self.settings.rows,
+            rows: self.rows(),
             models: models.collect(),
             positives: found.values().map(|entry| entry.0).collect(),
             labels: found.values().map(|entry| entry.1).collect(),

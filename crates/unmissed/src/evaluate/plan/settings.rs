@@ -6,6 +6,7 @@ use super::omega::Omega;
 use crate::error::Result;
 use crate::evaluate::findings::Finding;
 use crate::evaluate::tally::fixed::BLOCK;
+use crate::data::IgnoredDigest;
 use crate::metrics::{self, Estimator, Metric, SetTerm, Shape};
 use crate::request::{ABSENT_LABELS, Conventions, EvaluateRequest, IntervalKind};
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,9 @@ pub(in crate::evaluate) struct Settings {
     pub(in crate::evaluate) hajek: bool,
     /// The sum of the given numbers of relevant labels, when they are given.
     pub(in crate::evaluate) relevant: Option<u64>,
+    /// The pairs that were taken out of the predictions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::evaluate) ignored: Option<IgnoredDigest>,
     /// By term, then by k and column: the power of two that no row term exceeds. Empty for terms without such a bound.
     pub(in crate::evaluate) bounds: Vec<Vec<i32>>,
     pub(in crate::evaluate) findings: Vec<Finding>,
