@@ -23,7 +23,7 @@ use unmissed::request::{EvaluateRequest, KList, Level};
 #[pyo3(from_item_all)]
 pub(crate) struct Request<'py> {
     train: Option<Sparse<'py>>,
-    propensities: Vec<Given<'py>>,
+    pub(crate) propensities: Vec<Given<'py>>,
     later: Option<Sparse<'py>>,
     train_predictions: Matrices<'py>,
     row_propensities: Vec<(String, Py<Rows>)>,
@@ -36,11 +36,11 @@ pub(crate) struct Request<'py> {
     interval: Option<String>,
     bootstrap: Option<usize>,
     seed: Option<u64>,
-    groups: Option<Grouping>,
-    weights: Option<Weights<'py>>,
+    pub(crate) groups: Option<Grouping>,
+    pub(crate) weights: Option<Weights<'py>>,
     clip: Option<f64>,
     sensitivity: Option<String>,
-    rate: Option<RateGiven<'py>>,
+    pub(crate) rate: Option<RateGiven<'py>>,
     shown: Option<Sparse<'py>>,
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
     conventions: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Request<'py> {
 
 impl Request<'_> {
     /// The library's request; data that are given as arrays come on their own.
-    fn request(&self, rate: Option<Rate>, gains: Option<&Gains>) -> Result<EvaluateRequest> {
+    pub(crate) fn request(&self, rate: Option<Rate>, gains: Option<&Gains>) -> Result<EvaluateRequest> {
         let default = EvaluateRequest::default();
         let groups = match &self.groups {
             Some(Grouping::Spec(spec)) => Some(spec.parse()?),

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use unmissed::data::{Dataset, Features, Source};
 use unmissed::predict::{About, Model, Normalize, PredictOptions, file};
 use unmissed::progress::Progress;
+use unmissed::propensity::Propensities;
 use unmissed::request::{NormalizeChoice, TrainControlled, TrainRequest};
 use unmissed::train::Trainer;
 use unmissed::{Error, Result};
@@ -101,6 +102,21 @@ impl Settings<'_> {
             ..TrainRequest::default()
         })
     }
+
+    /// The request, propensities and weights.
+    pub(crate) fn parts(&self) -> PyResult<(TrainRequest, Option<Propensities>, Option<Vec<f64>>)> {
+        let propensities = self.propensities.as_ref().map(|given| given.propensities()).transpose()?;
+        let mut request = self.request().map_err(exception)?;
+        let weights = match self.weights.as_ref().map(Weights::gains).transpose()? {
+            Some(Gains::Scheme(scheme)) => {
+                request.weights = Some(scheme.parse().map_err(exception)?);
+                None
+            }
+            Some(Gains::Values(values)) => Some(values),
+            None => None,
+        };
+        Ok((request, propensities.transpose().map_err(exception)?, weights))
+    }
 }
 
 /// Trains a model; also gives what was found on the way: propensities that were learned or used (those that were raised are marked),
@@ -114,17 +130,7 @@ pub(crate) fn train<'py>(
     how: How,
 ) -> PyResult<(Linear, Bound<'py, PyDict>)> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
-    let propensities = settings.propensities.as_ref().map(|given| given.propensities()).transpose()?;
-    let propensities = propensities.transpose().map_err(exception)?;
-    let mut request = settings.request().map_err(exception)?;
-    let weights = match settings.weights.as_ref().map(Weights::gains).transpose()? {
-        Some(Gains::Scheme(scheme)) => {
-            request.weights = Some(scheme.parse().map_err(exception)?);
-            None
-        }
-        Some(Gains::Values(values)) => Some(values),
-        None => None,
-    };
+    let (mut request, propensities, weights) = settings.parts()?;
     let later = settings.later.as_ref().map(Sparse::slices).transpose()?;
     let controlled = match &settings.controlled {
         None => None,

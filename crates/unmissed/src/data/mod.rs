@@ -7,6 +7,7 @@
 
 pub mod csr;
 mod dataset;
+mod folder;
 mod folds;
 pub mod formats;
 pub mod generators;
