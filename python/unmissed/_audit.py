@@ -12,12 +12,23 @@ from ._annotate import JudgedPairs, judged_of
 from ._checks import array, file, number, optional, text, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, several
 from ._deprecated import working_keywords
+from ._ignored import ignored_pairs
 from ._propensity import Propensities
 from ._report import Finding, Report
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import GroupsLike, LabelsLike, NamesLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
+    from .types import (
+        GroupsLike,
+        IgnoreLike,
+        LabelsLike,
+        NamesLike,
+        Path,
+        PredictionsLike,
+        PropensitiesLike,
+        RateLike,
+        WeightsLike,
+    )
 
 
 class Audit:
@@ -115,6 +126,7 @@ def audit(
     k: int | Sequence[int] = (1, 3, 5),
     groups: GroupsLike | None = None,
     weights: WeightsLike | None = None,
+    ignore: IgnoreLike | None = None,
     level: float = 0.95,
     bootstrap: int = 0,
     random_state: int = 0,
@@ -173,6 +185,9 @@ def audit(
         Groups of labels, as in `evaluate`; head, torso and tail by default.
     weights : str or array-like, optional
         Gains for ``"weighted-precision"``, as in `evaluate`.
+    ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+        Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
+        extreme classification repository), an array of such pairs, or the ignored labels of each row.
     level : float, default 0.95
         Level of intervals.
     bootstrap : int, default 0
@@ -240,6 +255,7 @@ def audit(
         "rate": rate_of(rate),
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
+        "ignore": ignored_pairs(ignore, test.rows, test.columns),
         "ks": lengths(k),
         "level": number(level, "level"),
         "bootstrap": whole(bootstrap, "bootstrap"),

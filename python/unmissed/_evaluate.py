@@ -11,6 +11,7 @@ from ._annotate import JudgedPairs, judged_of
 from ._checks import array, number, optional, text, texts, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, row_counts, several
 from ._deprecated import working_keywords
+from ._ignored import ignored_pairs
 from ._propensity import as_propensities
 from ._report import Report
 from ._row_propensity import RowPropensity, _columns, _matrices
@@ -19,6 +20,7 @@ from ._work import working
 if TYPE_CHECKING:
     from .types import (
         GroupsLike,
+        IgnoreLike,
         LabelsLike,
         NamesLike,
         NumbersLike,
@@ -54,6 +56,7 @@ def evaluate(
     rate: RateLike | None = None,
     shown: LabelsLike | None = None,
     label_counts: NumbersLike | None = None,
+    ignore: IgnoreLike | None = None,
     conventions: str | None = None,
     row_covariates: Mapping[str, NumbersLike] | None = None,
     pair_covariates: Mapping[str, ScoresLike] | None = None,
@@ -121,6 +124,9 @@ def evaluate(
         The pairs that were shown, relevant or not.
     label_counts : array-like of int, shape (n_rows,), optional
         How many relevant labels each row has, observed or not, for ``"recall-known"``.
+    ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+        Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
+        extreme classification repository), an array of such pairs, or the ignored labels of each row.
     conventions : str, optional
         Other conventions than ours, as in ``"empty-rows=skip"``; the command line's ``--convention``.
     row_covariates, pair_covariates : dict, optional
@@ -207,6 +213,7 @@ def evaluate(
         "label_names": _frames.label_names(label_names, y_true, columns),
         "judged": judged_of(judged, judged_plan, machine_judged),
         "judged_method": text(judged_method, "judged_method"),
+        "ignore": ignored_pairs(ignore, truth.rows, truth.columns),
     }
     with working(n_jobs, verbose) as how:
         return Report(json.loads(_core.evaluate(truth, models, request, how)))

@@ -52,6 +52,8 @@ pub(crate) enum Purpose {
     Annotate = 20,
     /// Into which part of a cross-fit judged pairs go, by round and stratum.
     JudgedFolds = 21,
+    /// Which rows are looked at for terms that cancel (stream 0).
+    LookedAt = 22,
 }
 
 /// The stream for `index` under `purpose`.

@@ -3,13 +3,14 @@
 use super::baseline::Baseline;
 use super::naming::Naming;
 use super::provenance::InputFile;
-use crate::data::{Csr, Dataset};
+use crate::data::{Csr, Dataset, IgnoredPairs};
 use crate::error::{Error, Result};
 use crate::evaluate::judged::Judged;
 use crate::evaluate::{Evaluation, Groups};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::request::AuditRequest;
+use std::sync::Arc;
 
 /// Builds an audit. See the module's page.
 #[derive(Clone)]
@@ -28,6 +29,7 @@ pub struct Audit<'a> {
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
     pub(super) naming: Naming<'a>,
+    pub(super) ignored: Option<Arc<IgnoredPairs>>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
     pub(super) progress: &'a dyn Progress,
 }
@@ -52,6 +54,7 @@ impl<'a> Audit<'a> {
             groups: None,
             weights: None,
             naming: Naming::default(),
+            ignored: None,
             source: None,
             progress: &Silent,
         })
@@ -147,6 +150,13 @@ impl<'a> Audit<'a> {
         naming.check(self.test)?;
         self.naming = naming;
         Ok(self)
+    }
+
+    /// Pairs that may not be predicted, where no file has them.
+    #[must_use]
+    pub fn ignore(mut self, ignored: IgnoredPairs) -> Self {
+        self.ignored = Some(Arc::new(ignored));
+        self
     }
 
     /// The command and the files, for those who want to repeat the run.

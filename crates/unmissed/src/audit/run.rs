@@ -121,12 +121,15 @@ impl Audit<'_> {
     ) -> Result<Evaluation<'a>> {
         let mut models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
         models.extend(references.models().map(|(name, scores)| (name, scores as &Csr<'_, f32>)));
-        let AuditRequest { k, level, bootstrap, seed, .. } = checked.request.clone();
-        let request = EvaluateRequest { k, level, bootstrap, seed, ..EvaluateRequest::default() };
+        let AuditRequest { k, level, bootstrap, seed, ignore, .. } = checked.request.clone();
+        let request = EvaluateRequest { k, level, bootstrap, seed, ignore, ..EvaluateRequest::default() };
         let mut evaluation = Evaluation::new(labels, &models)?.request(request)?.progress(self.progress);
         evaluation = evaluation.only_compared(references.list.iter().map(|reference| reference.name.clone()));
         if let Some(stats) = stats {
             evaluation = evaluation.train(stats);
+        }
+        if let Some(ignored) = &self.ignored {
+            evaluation = evaluation.ignore(ignored.clone())?;
         }
         if let Some((name, weights)) = &checked.weights {
             evaluation = evaluation.weights(name.clone(), weights.clone())?;

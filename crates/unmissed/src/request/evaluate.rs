@@ -6,6 +6,7 @@ use crate::metrics::Estimator;
 use crate::propensity::models::PropensitySpec;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Which numbers an evaluation computes, and how. What is not given takes the default that stands here and nowhere else.
 ///
@@ -49,6 +50,9 @@ pub struct EvaluateRequest {
     pub judged_method: JudgedMethod,
     /// Choices where libraries differ.
     pub conventions: Conventions,
+    /// Pairs that may not be predicted: a file with `row label` per line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore: Option<PathBuf>,
     /// Which part of the rows.
     pub shard: Shard,
 }
@@ -71,6 +75,7 @@ mod tests {
             shard: Shard::new(2, 3).unwrap(),
             judged_method: JudgedMethod::HorvitzThompson,
             clip: Some(10.0),
+            ignore: Some("filter_labels_test.txt".into()),
             sensitivity: Some("1.5:pair".parse().unwrap()),
             ..EvaluateRequest::default()
         };

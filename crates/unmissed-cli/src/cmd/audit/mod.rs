@@ -37,7 +37,7 @@ Examples:
 pub(crate) struct Args {
     /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
     #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "judged", "truth", "k", "groups",
-        "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse"])]
+        "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse", "ignore"])]
     demo: bool,
     /// Test labels
     #[arg(long, value_name = "DATA", required_unless_present = "demo")]
@@ -88,6 +88,10 @@ pub(crate) struct Args {
     /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
+    /// seen): a file with 'row label' per line
+    #[arg(long, value_name = "FILE")]
+    ignore: Option<PathBuf>,
     /// Level of intervals
     #[arg(long, default_value_t = AuditRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
@@ -249,6 +253,7 @@ fn request(args: &Args) -> Result<AuditRequest> {
         weights: args.weights.as_deref().map(str::parse).transpose()?,
         rate: None,
         gates: Gates { fail_on: args.fail_on.clone(), fail_below: args.fail_below.clone(), fail_if_worse: args.fail_if_worse },
+        ignore: args.ignore.clone(),
     })
 }
 
@@ -292,6 +297,7 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
         ("controlled", &args.controlled),
         ("later", &args.later),
         ("truth", &args.truth),
+        ("ignored pairs", &args.ignore),
     ];
     for (role, path) in named.into_iter().filter_map(|(role, path)| Some((role, path.as_ref()?))) {
         files.push(InputFile::new(role, path)?);

@@ -30,6 +30,7 @@ Examples:
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --groups share
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --later train_late.txt
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --sensitivity 1.5
+  unmissed evaluate --test test.txt --predictions p.txt --ignore seen.txt
   unmissed evaluate --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
   unmissed evaluate --test test.txt --predictions p.txt --judged answers/judged.csv --interval mask
   unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally part1.tally")]
@@ -103,6 +104,10 @@ pub(crate) struct Args {
     /// The pairs that were shown, relevant or not (for the self-normalised and the doubly robust estimate)
     #[arg(long, value_name = "DATA", requires = "rate")]
     shown: Option<PathBuf>,
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
+    /// seen): a file with 'row label' per line; they are taken out before the top k
+    #[arg(long, value_name = "FILE", conflicts_with = "compat")]
+    ignore: Option<PathBuf>,
     /// How many relevant labels each row has, observed or not: a csv 'row,count' (for recall-known)
     #[arg(long, value_name = "CSV")]
     label_counts: Option<PathBuf>,
@@ -171,6 +176,7 @@ impl Args {
             sensitivity: self.sensitivity.map(Option::unwrap_or_default),
             rate: None,
             judged_method: self.judged_method.parse()?,
+            ignore: self.ignore.clone(),
             conventions: given(&self.convention)?.unwrap_or_default(),
             shard: given(&self.shard)?.unwrap_or_default(),
         })
