@@ -4,11 +4,12 @@ use super::builder::Audit;
 use super::candidates::{Known, usual_model};
 use super::gates;
 use super::provenance::Provenance;
-use crate::data::{LabelStats, Rate};
+use crate::data::{IgnoredPairs, LabelStats, Rate};
 use crate::error::{Error, Result};
 use crate::evaluate::Groups;
 use crate::propensity::models::PropensitySpec;
 use crate::request::{AuditRequest, GroupsSpec, WeightsSpec};
+use std::sync::Arc;
 
 /// A request whose parts fit each other and the data.
 pub(super) struct Checked<'a> {
@@ -23,6 +24,8 @@ pub(super) struct Checked<'a> {
     pub(super) groups: Option<Groups>,
     /// Gains of labels, with their name.
     pub(super) weights: Option<(String, Vec<f64>)>,
+    /// Pairs that may not be predicted.
+    pub(super) ignored: Option<Arc<IgnoredPairs>>,
 }
 
 impl Audit<'_> {
@@ -71,7 +74,11 @@ impl Audit<'_> {
                 Some((spec.to_string(), spec.of_labels(stats, propensities.as_ref(), labels)?))
             }
         };
-        Ok(Checked { request, models, known, test_rate, groups, weights })
+        let ignored = match &request.ignore {
+            Some(path) => Some(Arc::new(IgnoredPairs::read(path, self.test.labels().rows(), labels as usize)?)),
+            None => self.ignored.clone(),
+        };
+        Ok(Checked { request, models, known, test_rate, groups, weights, ignored })
     }
 
     fn known(&self) -> Result<Option<Known<'_>>> {

@@ -2,7 +2,7 @@
 
 use super::baseline::Baseline;
 use super::builder::Audit;
-use crate::data::{Csr, LabelStats};
+use crate::data::{Csr, IgnoredPairs, LabelStats};
 use crate::error::Result;
 use serde::Serialize;
 
@@ -52,7 +52,12 @@ impl<'a> References<'a> {
 
 impl<'a> Audit<'a> {
     /// The references of an audit with top lists of this length.
-    pub(super) fn references(&self, stats: Option<&LabelStats>, depth: usize) -> Result<References<'a>> {
+    pub(super) fn references(
+        &self,
+        stats: Option<&LabelStats>,
+        depth: usize,
+        ignored: Option<&IgnoredPairs>,
+    ) -> Result<References<'a>> {
         let mut list: Vec<Reference> = Vec::new();
         let mut add = |name: &str, role, earlier| {
             let mut name = name.to_owned();
@@ -61,7 +66,7 @@ impl<'a> Audit<'a> {
             }
             list.push(Reference { name, role, earlier });
         };
-        let popularity = stats.map(|stats| popular(stats, self.test.labels().rows(), depth)).transpose()?.flatten();
+        let popularity = stats.map(|stats| popular(stats, self.test.labels().rows(), depth, ignored)).transpose()?.flatten();
         if popularity.is_some() {
             add("popularity", ModelRole::Popularity, None);
         }
@@ -75,13 +80,16 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// The most frequent labels for every row, no more than are looked at; `None` when training has no labels.
-fn popular(stats: &LabelStats, rows: usize, depth: usize) -> Result<Option<Csr<'static, f32>>> {
+/// The most frequent labels for every row that are not ignored, no more than are looked at; `None` when training has no labels.
+fn popular(stats: &LabelStats, rows: usize, depth: usize, ignored: Option<&IgnoredPairs>) -> Result<Option<Csr<'static, f32>>> {
+    let ignored_in = |row: usize| ignored.map_or(&[][..], |ignored| ignored.labels().row_ids(row));
+    let most_ignored = (0..rows).map(|row| ignored_in(row).len()).max().unwrap_or(0);
     let mut order: Vec<(u64, u32)> = stats.counts().iter().copied().zip(stats.occurring().iter().copied()).collect();
     let by_count = |a: &(u64, u32), b: &(u64, u32)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
-    if order.len() > depth && depth > 0 {
-        order.select_nth_unstable_by(depth - 1, by_count);
-        order.truncate(depth);
+    let needed = depth + most_ignored;
+    if order.len() > needed && needed > 0 {
+        order.select_nth_unstable_by(needed - 1, by_count);
+        order.truncate(needed);
     }
     order.sort_by(by_count);
     if order.is_empty() {
@@ -89,7 +97,11 @@ fn popular(stats: &LabelStats, rows: usize, depth: usize) -> Result<Option<Csr<'
     }
     // Scores of their own, so that equal counts do not depend on rounding.
     let top: Vec<(u32, f32)> = order.iter().enumerate().map(|(rank, (_, label))| (*label, (order.len() - rank) as f32)).collect();
-    Csr::from_rows(stats.labels(), (0..rows).map(|_| top.iter().copied())).map(Some)
+    let of_row = |row: usize| {
+        let is_allowed = move |(label, _): &(u32, f32)| ignored_in(row).binary_search(label).is_err();
+        top.iter().copied().filter(is_allowed).take(depth)
+    };
+    Csr::from_rows(stats.labels(), (0..rows).map(of_row)).map(Some)
 }
 
 #[cfg(test)]
@@ -99,9 +111,12 @@ mod tests {
     #[test]
     fn the_most_frequent_labels_are_first_for_everybody() {
         let stats = LabelStats::from_counts(10, &[3, 0, 7, 3, 1]).unwrap();
-        let lists = popular(&stats, 2, 3).unwrap().unwrap();
+        let lists = popular(&stats, 2, 3, None).unwrap().unwrap();
         assert_eq!((lists.rows(), lists.cols(), lists.nnz()), (2, 5, 6));
         assert_eq!(lists.row(1), (&[2, 0, 3][..], &[3.0, 2.0, 1.0][..]));
-        assert!(popular(&LabelStats::from_counts(10, &[0, 0]).unwrap(), 2, 3).unwrap().is_none());
+        let ignored = IgnoredPairs::from_pairs(2, 5, [(1, 2)]).unwrap();
+        let lists = popular(&stats, 2, 2, Some(&ignored)).unwrap().unwrap();
+        assert_eq!((lists.row(0).0, lists.row(1).0), (&[2, 0][..], &[0, 3][..]));
+        assert!(popular(&LabelStats::from_counts(10, &[0, 0]).unwrap(), 2, 3, None).unwrap().is_none());
     }
 }

@@ -47,14 +47,13 @@ impl Audit<'_> {
         let tests = candidates.all.iter().filter(|candidate| candidate.kind == CandidateKind::Assumed).count().max(1) as f64;
         let propensities = candidates.reports(train, known, 1.0 - (1.0 - LEVEL_OF_CONTRADICTION) / tests)?;
 
-        let references = self.references(stats, request.k.largest())?;
+        let references = self.references(stats, request.k.largest(), checked.ignored.as_deref())?;
         let by_row = self.fit_row_dependent(request.seed)?;
         let label_propensities = by_label(&candidates, &propensities, &checked);
         let (evaluation, tallies, all_labels) =
             self.evaluate_test(&checked, &candidates, &by_row.models, &references, stats, label_propensities)?;
         self.progress.begin("rows worth a look", 0);
-        let rows_to_check =
-            RowsToCheck::new(&self.models, self.test.labels(), all_labels.k, all_labels.propensities.as_ref(), self.naming);
+        let rows_to_check = self.rows_to_check(&checked, &all_labels)?;
         let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), &references, stats)).transpose()?;
         let findings = findings(&evaluation, &propensities, &references.list, k);
         let missing = MissingShare::new(&MissingFacts {
@@ -111,6 +110,17 @@ impl Audit<'_> {
         Ok(result)
     }
 
+    /// Predictions of the audited models that count as errors and are worth a look.
+    fn rows_to_check(&self, checked: &Checked<'_>, labels: &LabelTable) -> Result<RowsToCheck> {
+        let propensities = labels.propensities.as_ref();
+        let look =
+            |models: &[(String, &Csr<'_, f32>)]| RowsToCheck::new(models, self.test.labels(), labels.k, propensities, self.naming);
+        let Some(ignored) = &checked.ignored else { return Ok(look(&self.models)) };
+        let kept = self.models.iter().map(|(_, scores)| ignored.remove_from(scores)).collect::<Result<Vec<_>>>()?;
+        let names = self.models.iter().map(|(name, _)| name.clone());
+        Ok(look(&names.zip(&kept).collect::<Vec<_>>()))
+    }
+
     /// What both evaluations share.
     fn evaluation<'a>(
         &'a self,
@@ -121,14 +131,14 @@ impl Audit<'_> {
     ) -> Result<Evaluation<'a>> {
         let mut models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
         models.extend(references.models().map(|(name, scores)| (name, scores as &Csr<'_, f32>)));
-        let AuditRequest { k, level, bootstrap, seed, ignore, .. } = checked.request.clone();
-        let request = EvaluateRequest { k, level, bootstrap, seed, ignore, ..EvaluateRequest::default() };
+        let AuditRequest { k, level, bootstrap, seed, .. } = checked.request.clone();
+        let request = EvaluateRequest { k, level, bootstrap, seed, ..EvaluateRequest::default() };
         let mut evaluation = Evaluation::new(labels, &models)?.request(request)?.progress(self.progress);
         evaluation = evaluation.only_compared(references.list.iter().map(|reference| reference.name.clone()));
         if let Some(stats) = stats {
             evaluation = evaluation.train(stats);
         }
-        if let Some(ignored) = &self.ignored {
+        if let Some(ignored) = &checked.ignored {
             evaluation = evaluation.ignore(ignored.clone())?;
         }
         if let Some((name, weights)) = &checked.weights {

@@ -370,12 +370,23 @@ impl<'a> Evaluation<'a> {
 
     /// The same with the tally that it came from, which knows nothing of judged pairs.
     pub(crate) fn run_with_tally(&self) -> Result<(Tally, EvaluationResult)> {
-        let tally = super::pass::tally(self, 0..self.truth.rows())?;
-        let mut result = tally.finish_watched(self.progress)?;
-        if let Some(judged) = &self.judged {
-            judged::report::add(self, judged, &tally.settings, &mut result)?;
-        }
-        Ok((tally, result))
+        self.without_ignored(|kept| {
+            let tally = super::pass::tally(kept, 0..kept.truth.rows())?;
+            let mut result = tally.finish_watched(kept.progress)?;
+            if let Some(judged) = &kept.judged {
+                judged::report::add(kept, judged, &tally.settings, &mut result)?;
+            }
+            Ok((tally, result))
+        })
+    }
+
+    /// Does something with the predictions that are left when ignored pairs are taken out of them: everything that looks at predictions,
+    /// covariates and guesses included, must see only these.
+    fn without_ignored<T>(&self, then: impl FnOnce(&Evaluation<'_>) -> Result<T>) -> Result<T> {
+        let Some(ignored) = &self.ignored else { return then(self) };
+        let kept = self.models.iter().map(|(_, scores)| ignored.remove_from(scores)).collect::<Result<Vec<_>>>()?;
+        let names = self.models.iter().map(|(name, _)| name.clone());
+        then(&Evaluation { models: names.zip(&kept).collect(), ..self.clone() })
     }
 
     /// The pass alone, over the rows of the shard.
@@ -395,7 +406,7 @@ impl<'a> Evaluation<'a> {
             return Err(Error::value("a tally cannot hold judged pairs")
                 .hint("judged pairs are looked up in the lists of all rows at once: evaluate without shards and tallies"));
         }
-        super::pass::tally(self, rows)
+        self.without_ignored(|kept| super::pass::tally(kept, rows))
     }
 }
 

@@ -49,14 +49,6 @@ impl Lists {
 
 /// The tally of a range of the rows.
 pub(in crate::evaluate) fn tally(evaluation: &Evaluation<'_>, rows: Range<usize>) -> Result<Tally> {
-    let Some(ignored) = &evaluation.ignored else { return tally_kept(evaluation, rows) };
-    // Everything that looks at predictions, covariates and guesses included, sees only what is left of them.
-    let kept = evaluation.models.iter().map(|(_, scores)| ignored.remove_from(scores)).collect::<Result<Vec<_>>>()?;
-    let names = evaluation.models.iter().map(|(name, _)| name.clone());
-    tally_kept(&Evaluation { models: names.zip(&kept).collect(), ..evaluation.clone() }, rows)
-}
-
-fn tally_kept(evaluation: &Evaluation<'_>, rows: Range<usize>) -> Result<Tally> {
     let truth = evaluation.truth;
     let all = Positives::count(truth.cols(), truth.ids());
     let (settings, table, omega) = evaluation.settle(&all, &all)?;
