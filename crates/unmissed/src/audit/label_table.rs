@@ -101,8 +101,10 @@ pub struct LabelScores {
 }
 
 impl LabelTable {
+    /// Counts of the audited models; a tally may have others that they are compared with.
     pub(super) fn new(
         tally: &Tally,
+        audited: &[&str],
         level: f64,
         stats: Option<&LabelStats>,
         propensities: Option<LabelPropensities>,
@@ -110,7 +112,11 @@ impl LabelTable {
     ) -> Result<LabelTable> {
         let counts = tally.label_counts()?;
         let labels = counts.positives.len() as u32;
-        let models = counts.models.into_iter().map(|(name, predicted, hits)| ModelCounts { name, predicted, hits });
+        let models = counts
+            .models
+            .into_iter()
+            .filter(|(name, ..)| audited.contains(&name.as_str()))
+            .map(|(name, predicted, hits)| ModelCounts { name, predicted, hits });
         Ok(LabelTable {
             k: counts.k,
             level,

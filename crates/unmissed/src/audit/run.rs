@@ -130,7 +130,8 @@ impl Audit<'_> {
         }
         let tally = evaluation.tally()?;
         let hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
-        let labels = LabelTable::new(&tally, checked.request.level.get(), stats, propensities, self.naming)?;
+        let audited: Vec<&str> = self.models.iter().map(|(name, _)| name.as_str()).collect();
+        let labels = LabelTable::new(&tally, &audited, checked.request.level.get(), stats, propensities, self.naming)?;
         Ok((tally.finish_watched(self.progress)?, hits, labels))
     }
 

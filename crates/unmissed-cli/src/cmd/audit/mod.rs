@@ -256,6 +256,9 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
             files.push(InputFile::new(role, labels)?);
         }
     }
+    for (role, file) in args.naming.files().chain(args.row_text.iter().map(|file| ("row texts", file))) {
+        files.push(InputFile::new(role, file.path())?);
+    }
     for model in &args.predictions {
         files.push(InputFile::new(format!("predictions of {}", model.name), &model.path)?);
     }
