@@ -9,11 +9,11 @@ use crate::run::{How, run};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use unmissed::Result;
-use unmissed::audit::{Audit, Naming};
+use unmissed::audit::{Audit, Baseline, Naming};
 use unmissed::data::{Csr, Dataset, Names, NamesOf, Texts};
 use unmissed::evaluate::Groups;
 use unmissed::report::{label_csv, page, row_csv};
-use unmissed::request::{AuditRequest, KList, Level, WeightsSpec};
+use unmissed::request::{AuditRequest, Gates, KList, Level, WeightsSpec};
 
 /// What there is beside the test rows and their predictions, and what is asked for.
 #[derive(FromPyObject)]
@@ -27,6 +27,8 @@ pub(crate) struct AuditInputs<'py> {
     later: Option<Sparse<'py>>,
     train_predictions: Vec<(String, Sparse<'py>)>,
     truth: Option<Sparse<'py>>,
+    baseline: Option<String>,
+    json: Option<String>,
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
@@ -73,6 +75,7 @@ impl AuditInputs<'_> {
             groups: groups_spec,
             weights: weights_spec,
             rate: self.rate.as_ref().map(RateGiven::rate).transpose()?,
+            gates: Gates::default(),
         };
         Ok(Asked { request, groups, weights })
     }
@@ -99,6 +102,7 @@ pub(crate) fn audit(
     let (later, truth) = (slices(&inputs.later)?, slices(&inputs.truth)?);
     let known = inputs.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
     let asked = inputs.asked()?;
+    let (baseline, json_file) = (inputs.baseline.clone(), inputs.json.clone());
     let names = |of, names: &Option<Vec<String>>| names.as_ref().map(|names| Names::new(of, names)).transpose().map_err(exception);
     let (label_names, row_names) = (names(NamesOf::Labels, &inputs.label_names)?, names(NamesOf::Rows, &inputs.row_names)?);
     let row_texts = inputs.row_texts.as_ref().map(Texts::new);
@@ -134,7 +138,14 @@ pub(crate) fn audit(
         if let Some(weights) = weights {
             audit = audit.weights(weights);
         }
-        let result = audit.run()?;
+        let baseline = baseline.map(Baseline::read).transpose()?;
+        if let Some(baseline) = &baseline {
+            audit = audit.baseline(baseline);
+        }
+        let mut result = audit.run()?;
+        if let Some(path) = json_file {
+            audit.write_json(&mut result, path)?;
+        }
         let page = page::render(&result)?;
         labels_csv.map_or(Ok(()), |path| label_csv::write(&result, path))?;
         rows_csv.map_or(Ok(()), |path| row_csv::write(&result, path))?;

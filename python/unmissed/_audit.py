@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-import json
+import json as _json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,23 @@ class Audit:
     Attributes
     ----------
     headline : str
-        The verdict in a line.
+        The verdict in a few sentences: what is missing, the number to report, how the models compare, what to look at.
     sentences : list of str
         What it rests on.
     severity : {"info", "warning", "error"}
         How bad it is.
+    missing : dict
+        The share of the relevant labels that is missing (``share``) and how that is known (``source``: ``"measured"``, ``"by-design"``,
+        ``"assumed"`` or ``"unknown"``).
+    reported : dict or None
+        The one number to report (``value``, ``low``, ``high``), of which ``model``, by which estimate (``standing``), and ``why`` that one.
+    popularity : list of dict
+        Each model against the popularity ranker: ``model`` and ``lead``, a paired difference with its interval.
+    earlier : list of dict
+        The same against the models of `baseline`.
     standings : list of dict
-        The models' scores as observed, under each propensity model, and on complete labels.
+        The models' scores as observed, under each propensity model, and on complete labels; baselines have another ``role`` than
+        ``"audited"``.
     findings : list of Finding
         What to know before believing the numbers, by code.
     labels : list of dict
@@ -48,6 +58,10 @@ class Audit:
         self.headline: str = verdict["headline"]
         self.sentences: list[str] = verdict["sentences"]
         self.severity: str = verdict["severity"]
+        self.missing: dict[str, Any] = verdict["missing"]
+        self.reported: dict[str, Any] | None = verdict["reported"]
+        self.popularity: list[dict[str, Any]] = verdict["popularity"]
+        self.earlier: list[dict[str, Any]] = verdict["earlier"]
         self.standings: list[dict[str, Any]] = verdict["standings"]
         self.findings = [Finding(**finding) for finding in result["findings"]]
         self.labels: list[dict[str, Any]] = result["labels"]
@@ -92,6 +106,8 @@ def audit(
     later: LabelsLike | None = None,
     train_predictions: PredictionsLike | None = None,
     truth: LabelsLike | None = None,
+    baseline: Path | None = None,
+    json: Path | None = None,
     k: int | Sequence[int] = (1, 3, 5),
     groups: GroupsLike | None = None,
     weights: WeightsLike | None = None,
@@ -110,8 +126,9 @@ def audit(
 ) -> Audit:
     """Audit predictions: what the scores are worth when labels are missing, as a verdict and a page.
 
-    Puts statistics, propensities, evaluation and evidence together. Looks at the usual propensity models unless others are named, and
-    adds what a controlled set or a later snapshot allows to estimate.
+    Puts statistics, propensities, evaluation and evidence together. Without evidence observed scores are a floor, and the usual curve
+    (``"jpv"``) is shown beside them unless others are named; a controlled set or a later snapshot replaces assumptions by estimates. With
+    training labels the models are compared with the popularity ranker, too.
 
     Parameters
     ----------
@@ -122,7 +139,7 @@ def audit(
     train : labels, optional
         Training labels: what propensity models, groups and evidence are compared with.
     propensity : str, Propensities, array-like, or list of these, optional
-        Propensity models instead of the usual ones.
+        Propensity models instead of the usual one.
     controlled : labels, optional
         A bias-controlled set, from which propensities are estimated.
     rate : str, (r, m), float or array-like, optional
@@ -134,6 +151,11 @@ def audit(
         controlled set) of the same rows, scores are estimated with propensities that depend on the row.
     truth : labels, optional
         Complete labels of the test rows, shown beside the estimates.
+    baseline : path, optional
+        An earlier audit of the same test rows, as `json` or the command line's ``--json`` wrote it: its models are compared with these,
+        row by row.
+    json : path, optional
+        Write the result into this file, and the models' top lists into ``FILE.rows.npz`` beside it.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list; the verdict is about the first.
     groups : bool, str or sequence of str, optional
@@ -201,6 +223,8 @@ def audit(
             for one, value in ([] if train_predictions is None else named_models(train_predictions))
         ],
         "truth": part(truth, "truth"),
+        "baseline": None if baseline is None else file(baseline),
+        "json": None if json is None else file(json),
         "rate": rate_of(rate),
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
@@ -216,4 +240,4 @@ def audit(
     }
     with working(n_jobs, verbose) as how:
         result, page = _core.audit(test, models, request, how)
-    return Audit(json.loads(result), page)
+    return Audit(_json.loads(result), page)

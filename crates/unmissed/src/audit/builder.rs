@@ -1,5 +1,6 @@
 //! [`Audit`]: a request and the data that it is about.
 
+use super::baseline::Baseline;
 use super::naming::Naming;
 use super::provenance::InputFile;
 use crate::data::{Csr, Dataset};
@@ -21,6 +22,7 @@ pub struct Audit<'a> {
     pub(super) later: Option<&'a Dataset<'a>>,
     pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
+    pub(super) baseline: Option<&'a Baseline>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
     pub(super) naming: Naming<'a>,
@@ -43,6 +45,7 @@ impl<'a> Audit<'a> {
             later: None,
             train_predictions: Vec::new(),
             truth: None,
+            baseline: None,
             groups: None,
             weights: None,
             naming: Naming::default(),
@@ -106,6 +109,13 @@ impl<'a> Audit<'a> {
         }
         self.truth = Some(truth);
         Ok(self)
+    }
+
+    /// An earlier audit of the same test rows: its models are compared with these, row by row.
+    #[must_use]
+    pub fn baseline(mut self, baseline: &'a Baseline) -> Self {
+        self.baseline = Some(baseline);
+        self
     }
 
     /// Groups of labels that no [`GroupsSpec`](crate::request::GroupsSpec) describes.

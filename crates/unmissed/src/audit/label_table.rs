@@ -101,10 +101,9 @@ pub struct LabelScores {
 }
 
 impl LabelTable {
-    /// Counts of the audited models; a tally may have others that they are compared with.
     pub(super) fn new(
         tally: &Tally,
-        audited: &[&str],
+        is_shown: impl Fn(&str) -> bool,
         level: f64,
         stats: Option<&LabelStats>,
         propensities: Option<LabelPropensities>,
@@ -112,11 +111,8 @@ impl LabelTable {
     ) -> Result<LabelTable> {
         let counts = tally.label_counts()?;
         let labels = counts.positives.len() as u32;
-        let models = counts
-            .models
-            .into_iter()
-            .filter(|(name, ..)| audited.contains(&name.as_str()))
-            .map(|(name, predicted, hits)| ModelCounts { name, predicted, hits });
+        let shown = counts.models.into_iter().filter(|(name, ..)| is_shown(name));
+        let models = shown.map(|(name, predicted, hits)| ModelCounts { name, predicted, hits });
         Ok(LabelTable {
             k: counts.k,
             level,

@@ -1,18 +1,23 @@
 //! The audit itself: from a request and its data to a result.
 
 use super::assumptions::assumptions;
+use super::baseline::TestRows;
 use super::builder::Audit;
 use super::candidates::Candidates;
 use super::checked::Checked;
 use super::findings::findings;
+use super::gates;
 use super::label_table::{self, LabelPropensities, LabelTable};
+use super::look_at::look_at;
+use super::missing::{MissingFacts, MissingShare};
 use super::order_map::OrderMap;
 use super::recall_by_frequency::recall_by_frequency;
+use super::reference::{ModelRole, References, role_of};
 use super::result::{AuditResult, CandidateKind, DataPart, PropensityReport};
 use super::row_dependent::ROWS;
 use super::rows_needed::rows_needed;
 use super::rows_to_check::RowsToCheck;
-use super::standings::is_contradicted;
+use super::standings::{Scores, is_contradicted};
 use super::verdict::Verdict;
 use crate::data::{Csr, DataStats, Dataset, LabelStats, Labels, rank_frequency};
 use crate::error::Result;
@@ -42,25 +47,45 @@ impl Audit<'_> {
         let tests = candidates.all.iter().filter(|candidate| candidate.kind == CandidateKind::Assumed).count().max(1) as f64;
         let propensities = candidates.reports(train, known, 1.0 - (1.0 - LEVEL_OF_CONTRADICTION) / tests)?;
 
+        let references = self.references(stats, request.k.largest())?;
         let by_row = self.fit_row_dependent(request.seed)?;
         let label_propensities = by_label(&candidates, &propensities, &checked);
         let (evaluation, tallies, all_labels) =
-            self.evaluate_test(&checked, &candidates, &by_row.models, stats, label_propensities)?;
+            self.evaluate_test(&checked, &candidates, &by_row.models, &references, stats, label_propensities)?;
         self.progress.begin("rows worth a look", 0);
         let rows_to_check =
             RowsToCheck::new(&self.models, self.test.labels(), all_labels.k, all_labels.propensities.as_ref(), self.naming);
-        let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), stats)).transpose()?;
-        let mut verdict = Verdict::new(&evaluation, truth.as_ref(), &propensities, k);
-        verdict.sentences.extend(self.truth.and_then(|truth| incomplete_truth(self.test.labels(), truth.labels())));
+        let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), &references, stats)).transpose()?;
+        let findings = findings(&evaluation, &propensities, &references.list, k);
+        let missing = MissingShare::new(&MissingFacts {
+            test: self.test.labels(),
+            truth: self.truth.map(Dataset::labels),
+            test_rate: checked.test_rate.as_ref(),
+            propensities: &propensities,
+            stats,
+        });
+        let scores = Scores {
+            evaluation: &evaluation,
+            truth: truth.as_ref(),
+            propensities: &propensities,
+            references: &references.list,
+            k,
+            level,
+            is_controlled: checked.test_rate.is_some(),
+        };
+        let mut verdict = Verdict::new(&scores, missing, &findings, look_at(&findings, &rows_to_check));
+        let doubt = self.truth.and_then(|truth| incomplete_truth(self.test.labels(), truth.labels()));
+        verdict.sentences.splice(0..0, doubt);
         let order_map = tallies.as_ref().zip(stats).map(|(hits, stats)| OrderMap::of_leaders(hits, stats, &verdict)).transpose()?;
-        Ok(AuditResult {
+        let mut result = AuditResult {
             name: request.name.clone(),
             ks: request.k.as_slice().to_vec(),
             level,
-            findings: findings(&evaluation, &propensities, k),
+            findings,
+            gates: Vec::new(),
             data: self.parts(request.seed),
             sample: stats.map(|stats| Sample::of(stats).into()),
-            rows_needed: rows_needed(&checked, &candidates, &evaluation, &propensities),
+            rows_needed: rows_needed(&checked, &candidates, &evaluation, &propensities, &references.list),
             assumptions: assumptions(&evaluation),
             direct: stats.and_then(|stats| candidates.direct_report(stats)),
             left_out: candidates.left_out,
@@ -77,8 +102,13 @@ impl Audit<'_> {
             truth,
             tallies,
             order_map: order_map.flatten(),
+            references: references.list,
+            test_rows: TestRows::of(self.test.labels()),
+            top_lists: None,
             provenance: self.provenance(checked.request),
-        })
+        };
+        result.gates = gates::results(&self.request.gates, &result);
+        Ok(result)
     }
 
     /// What both evaluations share.
@@ -86,12 +116,15 @@ impl Audit<'_> {
         &'a self,
         checked: &Checked<'_>,
         labels: &'a Labels<'a>,
+        references: &'a References<'_>,
         stats: Option<&'a LabelStats>,
     ) -> Result<Evaluation<'a>> {
-        let models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
+        let mut models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
+        models.extend(references.models().map(|(name, scores)| (name, scores as &Csr<'_, f32>)));
         let AuditRequest { k, level, bootstrap, seed, .. } = checked.request.clone();
         let request = EvaluateRequest { k, level, bootstrap, seed, ..EvaluateRequest::default() };
         let mut evaluation = Evaluation::new(labels, &models)?.request(request)?.progress(self.progress);
+        evaluation = evaluation.only_compared(references.list.iter().map(|reference| reference.name.clone()));
         if let Some(stats) = stats {
             evaluation = evaluation.train(stats);
         }
@@ -110,10 +143,11 @@ impl Audit<'_> {
         checked: &Checked<'_>,
         candidates: &Candidates,
         by_row: &[RowModel],
+        references: &References<'_>,
         stats: Option<&LabelStats>,
         propensities: Option<LabelPropensities>,
     ) -> Result<(EvaluationResult, Option<HitsByCount>, LabelTable)> {
-        let mut evaluation = self.evaluation(checked, self.test.labels(), stats)?.sensitivity(Sensitivity::default());
+        let mut evaluation = self.evaluation(checked, self.test.labels(), references, stats)?.sensitivity(Sensitivity::default());
         if let Some(names) = self.naming.labels {
             evaluation = evaluation.label_names(names)?;
         }
@@ -129,9 +163,18 @@ impl Audit<'_> {
             evaluation = evaluation.rate(rate.clone())?;
         }
         let tally = evaluation.tally()?;
-        let hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
-        let audited: Vec<&str> = self.models.iter().map(|(name, _)| name.as_str()).collect();
-        let labels = LabelTable::new(&tally, &audited, checked.request.level.get(), stats, propensities, self.naming)?;
+        let is_audited = |model: &str| role_of(&references.list, model) == ModelRole::Audited;
+        let mut hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
+        if let Some(hits) = &mut hits {
+            hits.models.retain(|model| is_audited(&model.name));
+            for candidate in candidates.all.iter().filter(|candidate| candidate.kind == CandidateKind::Estimated) {
+                for model in &mut hits.models {
+                    let gains = tally.gains_by_rank(&model.name, |label| candidate.propensities.score_inverse(label));
+                    model.measured.push((candidate.name.clone(), gains));
+                }
+            }
+        }
+        let labels = LabelTable::new(&tally, is_audited, checked.request.level.get(), stats, propensities, self.naming)?;
         Ok((tally.finish_watched(self.progress)?, hits, labels))
     }
 
@@ -143,8 +186,17 @@ impl Audit<'_> {
     }
 
     /// All metrics on complete labels.
-    fn evaluate_truth(&self, checked: &Checked<'_>, truth: &Labels<'_>, stats: Option<&LabelStats>) -> Result<EvaluationResult> {
-        self.evaluation(checked, truth, stats)?.estimators(&[Estimator::Observed]).tally()?.finish_watched(self.progress)
+    fn evaluate_truth(
+        &self,
+        checked: &Checked<'_>,
+        truth: &Labels<'_>,
+        references: &References<'_>,
+        stats: Option<&LabelStats>,
+    ) -> Result<EvaluationResult> {
+        self.evaluation(checked, truth, references, stats)?
+            .estimators(&[Estimator::Observed])
+            .tally()?
+            .finish_watched(self.progress)
     }
 
     fn parts(&self, seed: u64) -> Vec<DataPart> {

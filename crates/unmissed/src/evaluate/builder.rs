@@ -29,6 +29,8 @@ pub struct Evaluation<'a> {
     pub(super) later: Option<LaterRows<'a>>,
     pub(super) matched: Option<MatchedRows<'a>>,
     pub(super) label_counts: Option<Vec<u32>>,
+    /// Models that others are compared with, and nobody has to be told about.
+    pub(super) only_compared: Vec<String>,
     pub(super) label_names: Option<&'a Names>,
     /// What whoever holds the data found about them.
     pub(super) given_findings: Vec<Finding>,
@@ -79,6 +81,7 @@ impl<'a> Evaluation<'a> {
             later: None,
             matched: None,
             label_counts: None,
+            only_compared: Vec::new(),
             label_names: None,
             given_findings: Vec::new(),
             notes: Vec::new(),
@@ -90,6 +93,13 @@ impl<'a> Evaluation<'a> {
     #[must_use]
     pub fn train(mut self, stats: &'a LabelStats) -> Self {
         self.train = Some(stats);
+        self
+    }
+
+    /// Models that are only compared with: no evidence about them is asked for.
+    #[must_use]
+    pub(crate) fn only_compared(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.only_compared.extend(names);
         self
     }
 

@@ -24,6 +24,20 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// All of them, the least first.
+    pub const ALL: [Severity; 3] = [Severity::Info, Severity::Warning, Severity::Error];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
 /// A kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
@@ -223,6 +237,15 @@ pub struct Finding {
     pub advice: String,
     /// Where to read more.
     pub anchor: String,
+    /// The propensities that it is about, when it is about some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub propensity: Option<String>,
+    /// The model that it is about, when it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether it is about a curve that an audit added by itself: good to know, but nothing that its user did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub added: bool,
 }
 
 impl Finding {
@@ -234,6 +257,23 @@ impl Finding {
             message: message.into(),
             advice: check.advice.into(),
             anchor: format!("docs/checks.md#{}", check.code.to_lowercase()),
+            propensity: None,
+            model: None,
+            added: false,
         }
+    }
+
+    /// Says which propensities it is about.
+    #[must_use]
+    pub fn of_propensity(mut self, origin: impl Into<String>) -> Finding {
+        self.propensity = Some(origin.into());
+        self
+    }
+
+    /// Says which model it is about.
+    #[must_use]
+    pub fn of_model(mut self, model: impl Into<String>) -> Finding {
+        self.model = Some(model.into());
+        self
     }
 }

@@ -120,6 +120,9 @@ pub(crate) struct Args {
         "tally", "groups", "rate", "clip", "convention", "label_counts", "metrics", "estimators", "weights",
     ])]
     compat: Option<String>,
+    /// Print everything, not only what fits on a screen
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     naming: Naming,
     #[command(flatten)]
@@ -231,7 +234,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         app.note(&format!("wrote {}; 'unmissed merge' finishes", path.display()));
         return Ok(());
     }
-    app.emit(&present::document(&evaluation.run()?)?)
+    app.emit_page(&present::document(&evaluation.run()?, args.all)?, args.all)
 }
 
 /// The numbers of another library, with the first propensities.
@@ -260,9 +263,12 @@ pub(crate) struct MergeArgs {
     /// The tallies of all shards, in any order
     #[arg(required = true, value_name = "TALLY")]
     tallies: Vec<PathBuf>,
+    /// Print everything, not only what fits on a screen
+    #[arg(long)]
+    all: bool,
 }
 
 pub(crate) fn merge(args: &MergeArgs, app: &App) -> Outcome<()> {
     let tallies = args.tallies.iter().map(Tally::read).collect::<unmissed::Result<Vec<Tally>>>()?;
-    app.emit(&present::document(&Tally::merge(tallies)?.finish()?)?)
+    app.emit_page(&present::document(&Tally::merge(tallies)?.finish()?, args.all)?, args.all)
 }

@@ -49,6 +49,9 @@ pub struct ModelHits {
     pub name: String,
     /// Hits by rank (from the first), then by count.
     pub hits: Vec<Vec<u64>>,
+    /// Hits by rank weighed with propensities that are no function of the count, by their name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<(String, Vec<f64>)>,
 }
 
 impl HitsByCount {
@@ -80,6 +83,19 @@ pub struct LabelCounts {
 }
 
 impl Tally {
+    /// Hits of a model by rank, each weighed by the label's inverse propensity: unbiased sums over labels at any k follow from them.
+    /// Nothing for a model that the tally does not have.
+    pub fn gains_by_rank(&self, model: &str, inverse: impl Fn(u32) -> f64) -> Vec<f64> {
+        let mut gains = vec![0.0; self.settings.depth];
+        let Some(place) = self.settings.models.iter().position(|name| name == model) else { return gains };
+        let Some(tally) = self.labels.get(place) else { return gains };
+        for (place, label) in tally.ids.iter().enumerate() {
+            let inverse = inverse(*label);
+            tally.entries(place).for_each(|(rank, _, count)| gains[rank as usize] += f64::from(count) * inverse);
+        }
+        gains
+    }
+
     /// Counts of every label in the longest top list. The tally must have counted by label, which every evaluation of means over
     /// labels does.
     pub fn label_counts(&self) -> Result<LabelCounts> {
@@ -126,7 +142,7 @@ impl Tally {
                 let Ok(at) = counts.binary_search(&train.count(*label)) else { continue };
                 tally.entries(place).for_each(|(rank, _, count)| hits[rank as usize][at] += u64::from(count));
             }
-            ModelHits { name: name.clone(), hits }
+            ModelHits { name: name.clone(), hits, measured: Vec::new() }
         });
         Ok(HitsByCount {
             rows: self.settings.rows,
