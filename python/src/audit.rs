@@ -1,8 +1,10 @@
 //! Audits: everything put together, and the page about it.
 
+use crate::annotate::JudgedGiven;
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
+use crate::ignored::IgnoredGiven;
 use crate::matrix::{Slices, Sparse};
 use crate::propensities::Given;
 use crate::run::{How, run};
@@ -13,7 +15,7 @@ use unmissed::audit::{Audit, Baseline, Naming};
 use unmissed::data::{Csr, Dataset, Names, NamesOf, Texts};
 use unmissed::evaluate::Groups;
 use unmissed::report::{label_csv, page, row_csv};
-use unmissed::request::{AuditRequest, Gates, KList, Level, WeightsSpec};
+use unmissed::request::{AuditRequest, KList, Level, WeightsSpec};
 
 /// What there is beside the test rows and their predictions, and what is asked for.
 #[derive(FromPyObject)]
@@ -29,9 +31,11 @@ pub(crate) struct AuditInputs<'py> {
     truth: Option<Sparse<'py>>,
     baseline: Option<String>,
     json: Option<String>,
+    judged: Option<JudgedGiven>,
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
+    ignore: Option<IgnoredGiven<'py>>,
     ks: Vec<usize>,
     level: f64,
     bootstrap: usize,
@@ -75,7 +79,7 @@ impl AuditInputs<'_> {
             groups: groups_spec,
             weights: weights_spec,
             rate: self.rate.as_ref().map(RateGiven::rate).transpose()?,
-            gates: Gates::default(),
+            ..AuditRequest::default()
         };
         Ok(Asked { request, groups, weights })
     }
@@ -107,6 +111,8 @@ pub(crate) fn audit(
     let (label_names, row_names) = (names(NamesOf::Labels, &inputs.label_names)?, names(NamesOf::Rows, &inputs.row_names)?);
     let row_texts = inputs.row_texts.as_ref().map(Texts::new);
     let (labels_csv, rows_csv) = (inputs.labels_csv.as_deref(), inputs.rows_csv.as_deref());
+    let judged = &inputs.judged;
+    let ignored = inputs.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
@@ -129,6 +135,9 @@ pub(crate) fn audit(
         for (name, scores) in &of_train {
             audit = audit.train_predictions(*name, scores);
         }
+        if let Some(judged) = judged {
+            audit = audit.judged(judged.judged(test.rows(), test.labels().cols())?);
+        }
         if let Some(truth) = &truth {
             audit = audit.truth(truth)?;
         }
@@ -137,6 +146,9 @@ pub(crate) fn audit(
         }
         if let Some(weights) = weights {
             audit = audit.weights(weights);
+        }
+        if let Some(ignored) = &ignored {
+            audit = audit.ignore(ignored.pairs(test.rows(), test.labels().cols())?);
         }
         let baseline = baseline.map(Baseline::read).transpose()?;
         if let Some(baseline) = &baseline {

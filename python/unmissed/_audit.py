@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import html
 import json as _json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _frames, _inputs
+from ._annotate import JudgedPairs, judged_of
 from ._checks import array, file, number, optional, text, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, several
 from ._deprecated import working_keywords
+from ._ignored import ignored_pairs
 from ._propensity import Propensities
 from ._report import Finding, Report
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import GroupsLike, LabelsLike, NamesLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
+    from .types import (
+        GroupsLike,
+        IgnoreLike,
+        LabelsLike,
+        NamesLike,
+        Path,
+        PredictionsLike,
+        PropensitiesLike,
+        RateLike,
+        WeightsLike,
+    )
 
 
 class Audit:
@@ -105,12 +117,16 @@ def audit(
     rate: RateLike | None = None,
     later: LabelsLike | None = None,
     train_predictions: PredictionsLike | None = None,
+    judged: JudgedPairs | Path | Sequence[Path] | None = None,
+    judged_plan: Path | None = None,
+    machine_judged: Mapping[tuple[int, int], float] | Path | None = None,
     truth: LabelsLike | None = None,
     baseline: Path | None = None,
     json: Path | None = None,
     k: int | Sequence[int] = (1, 3, 5),
     groups: GroupsLike | None = None,
     weights: WeightsLike | None = None,
+    ignore: IgnoreLike | None = None,
     level: float = 0.95,
     bootstrap: int = 0,
     random_state: int = 0,
@@ -149,6 +165,13 @@ def audit(
     train_predictions : predictions of shape (n_training_rows, n_labels), or dict of them by name, optional
         The models' out-of-fold predictions for the training rows, under the same names as `y_pred`: with a later snapshot (or a
         controlled set) of the same rows, scores are estimated with propensities that depend on the row.
+    judged : JudgedPairs, path or list of paths, optional
+        Judged pairs of the models' lists: what `AnnotationPlan.judge` gives, or csv files of several rounds or judges. They give the
+        estimate ``"judged"``.
+    judged_plan : path, optional
+        The plan by which the pairs of files were drawn; by default the ``plan.json.zst`` beside the csv.
+    machine_judged : dict or path, optional
+        What a machine says about many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
     truth : labels, optional
         Complete labels of the test rows, shown beside the estimates.
     baseline : path, optional
@@ -162,6 +185,9 @@ def audit(
         Groups of labels, as in `evaluate`; head, torso and tail by default.
     weights : str or array-like, optional
         Gains for ``"weighted-precision"``, as in `evaluate`.
+    ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+        Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
+        extreme classification repository), an array of such pairs, or the ignored labels of each row.
     level : float, default 0.95
         Level of intervals.
     bootstrap : int, default 0
@@ -225,9 +251,11 @@ def audit(
         "truth": part(truth, "truth"),
         "baseline": None if baseline is None else file(baseline),
         "json": None if json is None else file(json),
+        "judged": judged_of(judged, judged_plan, machine_judged),
         "rate": rate_of(rate),
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
+        "ignore": ignored_pairs(ignore, test.rows, test.columns),
         "ks": lengths(k),
         "level": number(level, "level"),
         "bootstrap": whole(bootstrap, "bootstrap"),

@@ -28,6 +28,7 @@ __all__ = [
     "FeaturesLike",
     "GroupsLike",
     "HasClasses",
+    "IgnoreLike",
     "LabelsLike",
     "NamesLike",
     "NumbersLike",
@@ -118,6 +119,9 @@ RateLike: TypeAlias = str | float | tuple[int, int] | NumbersLike
 
 #: Groups of labels: a kind, or the name of each label's group.
 GroupsLike: TypeAlias = bool | str | Sequence[str | None]
+
+#: Pairs that may not be predicted: a file, (row, label) pairs, or the labels of each row.
+IgnoreLike: TypeAlias = Path | SparseMatrix | Array | Iterable[Collection[SupportsIndex]]
 
 #: Weights of labels: a scheme, or a number for each label.
 WeightsLike: TypeAlias = str | NumbersLike

@@ -121,12 +121,15 @@ impl Audit<'_> {
     ) -> Result<Evaluation<'a>> {
         let mut models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
         models.extend(references.models().map(|(name, scores)| (name, scores as &Csr<'_, f32>)));
-        let AuditRequest { k, level, bootstrap, seed, .. } = checked.request.clone();
-        let request = EvaluateRequest { k, level, bootstrap, seed, ..EvaluateRequest::default() };
+        let AuditRequest { k, level, bootstrap, seed, ignore, .. } = checked.request.clone();
+        let request = EvaluateRequest { k, level, bootstrap, seed, ignore, ..EvaluateRequest::default() };
         let mut evaluation = Evaluation::new(labels, &models)?.request(request)?.progress(self.progress);
         evaluation = evaluation.only_compared(references.list.iter().map(|reference| reference.name.clone()));
         if let Some(stats) = stats {
             evaluation = evaluation.train(stats);
+        }
+        if let Some(ignored) = &self.ignored {
+            evaluation = evaluation.ignore(ignored.clone())?;
         }
         if let Some((name, weights)) = &checked.weights {
             evaluation = evaluation.weights(name.clone(), weights.clone())?;
@@ -162,7 +165,10 @@ impl Audit<'_> {
         if let Some(rate) = &checked.test_rate {
             evaluation = evaluation.rate(rate.clone())?;
         }
-        let tally = evaluation.tally()?;
+        if let Some(judged) = &self.judged {
+            evaluation = evaluation.judged(judged.clone());
+        }
+        let (tally, result) = evaluation.run_with_tally()?;
         let is_audited = |model: &str| role_of(&references.list, model) == ModelRole::Audited;
         let mut hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
         if let Some(hits) = &mut hits {
@@ -175,7 +181,7 @@ impl Audit<'_> {
             }
         }
         let labels = LabelTable::new(&tally, is_audited, checked.request.level.get(), stats, propensities, self.naming)?;
-        Ok((tally.finish_watched(self.progress)?, hits, labels))
+        Ok((result, hits, labels))
     }
 
     /// Whether the data belong together, as far as the evaluation cannot see it.

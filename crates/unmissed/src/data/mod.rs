@@ -7,9 +7,12 @@
 
 pub mod csr;
 mod dataset;
+mod folder;
 mod folds;
 pub mod formats;
 pub mod generators;
+mod ignore;
+mod judgements;
 mod keyed_csv;
 mod label_limit;
 mod label_stats;
@@ -32,6 +35,8 @@ mod triples;
 pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
 pub use folds::Folds;
+pub use ignore::{IgnoredDigest, IgnoredPairs};
+pub use judgements::{Judgement, Judgements, KnownPair, MachineJudgements, Relevance};
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv, read_row_set};
 pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;

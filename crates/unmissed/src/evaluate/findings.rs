@@ -217,11 +217,33 @@ pub static U023: Check = Check {
     severity: Severity::Error,
     advice: "higher scores must mean more likely: pass 1 - p, or the negative distance or rank",
 };
+/// Lists whose pairs could not all be drawn.
+pub static U024: Check = Check {
+    code: "U024",
+    title: "judged pairs do not cover a model",
+    severity: Severity::Warning,
+    advice: "draw another round with the predictions of all models ('unmissed annotate plan'), as deep as the largest k",
+};
+/// Judged pairs of other files.
+pub static U025: Check = Check {
+    code: "U025",
+    title: "files changed since pairs were drawn for judging",
+    severity: Severity::Warning,
+    advice: "evaluate the files that the pairs were drawn for; labels observed since then count as relevant, and pairs of changed lists \
+             that could not be drawn count one half",
+};
+/// Observed labels that judges reject.
+pub static U026: Check = Check {
+    code: "U026",
+    title: "observed labels that judges call irrelevant",
+    severity: Severity::Warning,
+    advice: "all estimates count observed labels as relevant: look at the pairs, or check more of them (--check-observed)",
+};
 
 /// All checks, by code.
 pub static CHECKS: &[&Check] = &[
     &U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015, &U016, &U017, &U018,
-    &U019, &U020, &U021, &U022, &U023,
+    &U019, &U020, &U021, &U022, &U023, &U024, &U025, &U026,
 ];
 
 /// One finding.

@@ -247,7 +247,7 @@ fn rows_may_be_empty_and_unsorted() {
 fn the_operating_system_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let read = |name: &str| format!("{:#}", formats::read(folder.path().join(name), &ReadOptions::default()).unwrap_err());
-    assert!(read("").ends_with("is a directory: expected a file"));
+    assert!(read("").ends_with("is a directory: expected a file, or a folder with .parquet files"));
     assert!(read("missing").contains("cannot open: No such file"));
     let content = read_bytes(b"1 1 1\n0 0:1\n", None).unwrap();
     let write = |path: &str| formats::write(&content, folder.path().join(path), Some("xmc")).unwrap_err().to_string();

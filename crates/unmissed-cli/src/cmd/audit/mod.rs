@@ -10,6 +10,7 @@ use unmissed::audit::provenance::{InputFile, shell};
 use unmissed::audit::{Audit, AuditResult, Baseline, Naming, demo, gates};
 use unmissed::data::formats::Expected;
 use unmissed::data::{Csr, Rate, TextFile};
+use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::models::PropensitySpec;
 use unmissed::report::{figures, label_csv, page, row_csv};
 use unmissed::request::{AuditRequest, Gates, Level, ScoreGate};
@@ -35,8 +36,8 @@ Examples:
 )]
 pub(crate) struct Args {
     /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
-    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "truth", "k", "groups",
-        "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse"])]
+    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "judged", "truth", "k", "groups",
+        "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse", "ignore"])]
     demo: bool,
     /// Test labels
     #[arg(long, value_name = "DATA", required_unless_present = "demo")]
@@ -63,6 +64,17 @@ pub(crate) struct Args {
     /// for the same rows) scores are estimated with propensities that depend on the row; may be repeated
     #[arg(long, value_name = "[NAME=]FILE", requires = "train")]
     train_predictions: Vec<Model>,
+    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant'; of several rounds or
+    /// judges, one file each; may be repeated
+    #[arg(long, value_name = "CSV")]
+    judged: Vec<PathBuf>,
+    /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
+    #[arg(long, value_name = "PLAN", requires = "judged")]
+    judged_plan: Option<PathBuf>,
+    /// What a machine says about many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper,
+    /// and never biased, whatever it says
+    #[arg(long, value_name = "CSV", requires = "judged")]
+    machine_judged: Option<PathBuf>,
     /// Complete labels of the test rows, shown beside the estimates
     #[arg(long, value_name = "DATA")]
     truth: Option<PathBuf>,
@@ -76,6 +88,10 @@ pub(crate) struct Args {
     /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
+    /// seen): a file with 'row label' per line
+    #[arg(long, value_name = "FILE")]
+    ignore: Option<PathBuf>,
     /// Level of intervals
     #[arg(long, default_value_t = AuditRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
@@ -203,6 +219,10 @@ fn audit(args: &Args, mut request: AuditRequest, app: &App) -> Outcome<AuditResu
     for (model, scores) in args.train_predictions.iter().zip(&of_train) {
         audit = audit.train_predictions(model.name.clone(), scores);
     }
+    if !args.judged.is_empty() {
+        let (plan, machine) = (args.judged_plan.as_deref(), args.machine_judged.as_deref());
+        audit = audit.judged(Judged::read(&args.judged, plan, machine, (test.labels().rows(), test.labels().cols()))?);
+    }
     if let (Some(truth), Some(path)) = (&truth, &args.truth) {
         audit = audit.truth(truth).map_err(|error| error.in_file(path))?;
     }
@@ -233,6 +253,7 @@ fn request(args: &Args) -> Result<AuditRequest> {
         weights: args.weights.as_deref().map(str::parse).transpose()?,
         rate: None,
         gates: Gates { fail_on: args.fail_on.clone(), fail_below: args.fail_below.clone(), fail_if_worse: args.fail_if_worse },
+        ignore: args.ignore.clone(),
     })
 }
 
@@ -276,6 +297,7 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
         ("controlled", &args.controlled),
         ("later", &args.later),
         ("truth", &args.truth),
+        ("ignored pairs", &args.ignore),
     ];
     for (role, path) in named.into_iter().filter_map(|(role, path)| Some((role, path.as_ref()?))) {
         files.push(InputFile::new(role, path)?);
@@ -287,6 +309,12 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
     }
     for (role, file) in args.naming.files().chain(args.row_text.iter().map(|file| ("row texts", file))) {
         files.push(InputFile::new(role, file.path())?);
+    }
+    for path in &args.judged {
+        files.push(InputFile::new("judged pairs", path)?);
+    }
+    if let Some(path) = &args.machine_judged {
+        files.push(InputFile::new("machine-judged pairs", path)?);
     }
     for model in &args.predictions {
         files.push(InputFile::new(format!("predictions of {}", model.name), &model.path)?);

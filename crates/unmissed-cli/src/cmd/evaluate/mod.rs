@@ -11,6 +11,7 @@ use std::str::FromStr;
 use unmissed::data::formats::Expected;
 use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
+use unmissed::evaluate::judged::Judged;
 use unmissed::evaluate::misalignment::test_in_training;
 use unmissed::evaluate::{Evaluation, Tally};
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, read_columns};
@@ -29,7 +30,9 @@ Examples:
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --groups share
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --later train_late.txt
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --sensitivity 1.5
+  unmissed evaluate --test test.txt --predictions p.txt --ignore seen.txt
   unmissed evaluate --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
+  unmissed evaluate --test test.txt --predictions p.txt --judged answers/judged.csv --interval mask
   unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally part1.tally")]
 pub(crate) struct Args {
     /// Test labels
@@ -64,6 +67,20 @@ pub(crate) struct Args {
     /// The test rows that have later labels: a csv 'row,probability', with the probability that a row like it has them
     #[arg(long, value_name = "CSV", requires = "test_later")]
     test_later_rows: Option<PathBuf>,
+    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant'; of several rounds or
+    /// judges, one file each; may be repeated
+    #[arg(long, value_name = "CSV", conflicts_with_all = ["tally", "compat"])]
+    judged: Vec<PathBuf>,
+    /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
+    #[arg(long, value_name = "PLAN", requires = "judged")]
+    judged_plan: Option<PathBuf>,
+    /// What a machine says about many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper,
+    /// and never biased, whatever it says
+    #[arg(long, value_name = "CSV", requires = "judged")]
+    machine_judged: Option<PathBuf>,
+    /// How judged pairs are used: calibrated (guesses for all pairs, corrected by the judged ones) or horvitz-thompson
+    #[arg(long, default_value_t = EvaluateRequest::default().judged_method.to_string(), value_name = "METHOD", requires = "judged")]
+    judged_method: String,
     /// Metrics, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Vec<String>,
@@ -87,6 +104,10 @@ pub(crate) struct Args {
     /// The pairs that were shown, relevant or not (for the self-normalised and the doubly robust estimate)
     #[arg(long, value_name = "DATA", requires = "rate")]
     shown: Option<PathBuf>,
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
+    /// seen): a file with 'row label' per line; they are taken out before the top k
+    #[arg(long, value_name = "FILE", conflicts_with = "compat")]
+    ignore: Option<PathBuf>,
     /// How many relevant labels each row has, observed or not: a csv 'row,count' (for recall-known)
     #[arg(long, value_name = "CSV")]
     label_counts: Option<PathBuf>,
@@ -154,6 +175,8 @@ impl Args {
             clip: self.clip,
             sensitivity: self.sensitivity.map(Option::unwrap_or_default),
             rate: None,
+            judged_method: self.judged_method.parse()?,
+            ignore: self.ignore.clone(),
             conventions: given(&self.convention)?.unwrap_or_default(),
             shard: given(&self.shard)?.unwrap_or_default(),
         })
@@ -228,6 +251,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
             matched = matched.predictions(&model.name, scores).map_err(|error| error.in_file(&model.path))?;
         }
         evaluation = evaluation.later_snapshot(matched)?;
+    }
+    if !args.judged.is_empty() {
+        let (plan, machine) = (args.judged_plan.as_deref(), args.machine_judged.as_deref());
+        evaluation = evaluation.judged(Judged::read(&args.judged, plan, machine, (truth.rows(), truth.cols()))?);
     }
     if let Some(path) = &args.tally {
         evaluation.tally()?.write(path)?;

@@ -128,6 +128,9 @@ impl Default for ReadOptions<'_> {
 /// ```
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Content> {
     let path = path.as_ref();
+    if path.is_dir() {
+        return crate::data::folder::read_folder(path, options);
+    }
     let pair = npz::pair_of(path);
     read_source(Source::open(pair.as_deref().unwrap_or(path), options.mmap)?, options)
 }

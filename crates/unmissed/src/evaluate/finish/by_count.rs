@@ -145,7 +145,7 @@ impl Tally {
             ModelHits { name: name.clone(), hits, measured: Vec::new() }
         });
         Ok(HitsByCount {
-            rows: self.settings.rows,
+            rows: self.rows(),
             models: models.collect(),
             positives: found.values().map(|entry| entry.0).collect(),
             labels: found.values().map(|entry| entry.1).collect(),

@@ -6,6 +6,7 @@
 
 mod csv;
 mod explorer;
+pub mod judge;
 mod labels;
 mod parts;
 mod propensities;
