@@ -116,6 +116,50 @@ test("tables sort by a button in their heads", async () => {
   await close();
 });
 
+test("labels are found by id and by name, and sorted by any column", async () => {
+  const { tab, complaints, close } = await open("page.html");
+  const names = await cells(tab, "labels-table", 1);
+  assert.ok(names.length > 5 && names.every((name) => name.startsWith("Étiquette ")));
+  const shown = () => tab.locator("#labels-table tbody tr:visible").count();
+  await tab.locator("#labels-search").fill("etiquette A-KIND");
+  const wanted = names.filter((name) => name.endsWith("a-kind")).length;
+  assert.equal(await shown(), wanted);
+  assert.equal(await tab.locator("#labels-search-found").textContent(), `${wanted} of ${names.length} lines`);
+  await tab.locator("#labels-search").fill("no such label");
+  assert.equal(await shown(), 0);
+  await tab.locator("#labels-search").fill("");
+  assert.equal(await shown(), names.length);
+  await tab.locator("#labels-table thead th").nth(2).locator("button").click();
+  const counts = (await cells(tab, "labels-table", 2)).map((text) => Number(text.replace(/\D/g, "")));
+  const ascending = [...counts].sort((a, b) => a - b);
+  assert.ok([ascending, [...ascending].reverse()].some((sorted) => sorted.join() === counts.join()), counts.join());
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("rows worth a look have their texts, and are searched", async () => {
+  const { tab, complaints, close } = await open("page.html");
+  const table = await tab.locator("#missing-table").count() ? "missing-table" : "errors-table";
+  const rows = await tab.locator(`#${table} tbody tr`).count();
+  assert.ok(rows > 0);
+  const text = await tab.locator(`#${table} tbody tr`).first().textContent();
+  assert.match(text, /what user \d+ wrote <b>&amp;/);
+  const user = text.match(/what user (\d+) wrote/)[1];
+  await tab.locator("#rows-search").fill(`user ${user} wrote`);
+  assert.ok(await tab.locator(`#${table} tbody tr:visible`).count() >= 1);
+  assert.ok(await tab.locator(`#${table} tbody tr:visible`).count() < rows || rows === 1);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("names of labels are text, whatever they contain", async () => {
+  const { tab, complaints, close } = await open("hostile.html");
+  const names = await cells(tab, "labels-table", 1);
+  assert.ok(names.length > 0 && names.every((name) => name.startsWith(hostile)));
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test("nothing overflows, on a desk or on a phone, in both themes", async () => {
   for (const name of ["page.html", "hostile.html", "bare.html"]) {
     for (const width of [390, 1200]) {

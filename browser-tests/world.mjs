@@ -40,8 +40,15 @@ run("generate", "survey", "-o", ".", "--users", "3000", "--test-users", "900", "
 predictions("popular.txt", 4);
 predictions("learned.txt", 30);
 predictions("third.txt", 15);
+const count = (name, place) => Number(readFileSync(join(folder, name), "utf8").split("\n")[0].split(" ")[place]);
+const lines = (name, total, line) => writeFileSync(join(folder, name), Array.from({ length: total }, (_, at) => line(at) + "\n").join(""));
+lines("names.txt", count("test.txt", 2), (label) => `Étiquette ${label}, ${"abc"[label % 3]}-kind`);
+lines("hostile_names.txt", count("test.txt", 2), (label) => `${hostile} ${label}`);
+lines("texts.txt", count("test.txt", 0), (row) => `what user ${row} wrote <b>&amp;`);
 run("audit", "--name", "survey", "--train", "train.txt", "--test", "test.txt", "--truth", "test_clean.txt", "--controlled", "controlled.txt",
-  "--rate", "12/120", "--predictions", "popular.txt", "--predictions", "learned.txt", "-o", "page.html", "--bootstrap", "20");
+  "--rate", "12/120", "--predictions", "popular.txt", "--predictions", "learned.txt", "-o", "page.html", "--bootstrap", "20",
+  "--label-names", "names.txt", "--row-text", "texts.txt");
 run("audit", "--name", 'a "b" <i>ü漢</i>', "--train", "train.txt", "--test", "test.txt", "--predictions", `${hostile}=popular.txt`,
-  "--predictions", "second=learned.txt", "--predictions", "third.txt", "-o", "hostile.html", "--bootstrap", "0");
+  "--predictions", "second=learned.txt", "--predictions", "third.txt", "-o", "hostile.html", "--bootstrap", "0",
+  "--label-names", "hostile_names.txt");
 run("audit", "--test", "test.txt", "--predictions", "popular.txt", "-o", "bare.html", "--bootstrap", "0");

@@ -3,7 +3,7 @@
 pub mod requests;
 
 use std::path::{Path, PathBuf};
-use unmissed::data::formats::{ReadOptions, read_source};
+use unmissed::data::formats::{Expected, ReadOptions, read_source};
 use unmissed::data::{LabelStats, Rate, Source};
 use unmissed::evaluate::Tally;
 use unmissed::predict::file;
@@ -18,12 +18,16 @@ const KEYS: u64 = 5;
 
 /// Reads `bytes` in the format called `format`, or in the one that is recognised.
 pub fn read(format: Option<&str>, bytes: &[u8]) {
-    let format = format.map(|name| name.parse().expect("a valid spec"));
-    let options = ReadOptions { format, ..ReadOptions::default() };
-    if let Ok(source) = Source::of_bytes("input", bytes.to_vec())
-        && let Ok(content) = read_source(source, &options)
-    {
-        let _ = content.into_dataset(Some(4.0));
+    let format: Option<unmissed::spec::Spec> = format.map(|name| name.parse().expect("a valid spec"));
+    // As it is, and as predictions for some rows and labels, which formats without a header need.
+    let expected = Expected { rows: 3, labels: KEYS as usize, label_names: None, row_names: None };
+    for expected in [None, Some(expected)] {
+        let options = ReadOptions { format: format.clone(), expected, ..ReadOptions::default() };
+        if let Ok(source) = Source::of_bytes("input", bytes.to_vec())
+            && let Ok(content) = read_source(source, &options)
+        {
+            let _ = content.into_dataset(Some(4.0));
+        }
     }
 }
 

@@ -131,6 +131,12 @@ pub(crate) struct Naming {
 }
 
 impl Naming {
+    /// The files, by what they hold.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &TextFile)> {
+        let all = [("label names", self.label_names.as_ref()), ("row names", self.row_names.as_ref())];
+        all.into_iter().filter_map(|(role, file)| Some((role, file?)))
+    }
+
     pub(crate) fn labels(&self, count: usize) -> Outcome<Option<Names>> {
         Ok(self.label_names.as_ref().map(|file| Names::read(NamesOf::Labels, file, count)).transpose()?)
     }

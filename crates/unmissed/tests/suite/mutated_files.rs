@@ -2,6 +2,7 @@
 
 use crate::archives::{Folder, archive, members};
 use proptest::prelude::*;
+use unmissed::data::Csr;
 use unmissed::data::formats::Content;
 
 #[derive(Clone, Debug)]
@@ -52,7 +53,14 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
 
 /// What every matrix that is read promises.
 fn check(content: &Content) {
-    let Content::Scores(scores) = content else { panic!("these files hold scores") };
+    let scores = match content {
+        Content::Scores(scores) => scores.clone(),
+        // A damaged type of numbers may make labels of them.
+        Content::Data(data) => {
+            Csr::from_rows(data.labels().cols() as u64, data.labels().iter().map(|(ids, _)| ids.iter().map(|id| (*id, 1.0))))
+                .unwrap()
+        }
+    };
     assert_eq!(scores.offsets().last(), Some(&(scores.nnz() as u64)));
     for (ids, values) in scores.iter() {
         assert!(ids.iter().all(|id| (*id as usize) < scores.cols()) && values.iter().all(|value| value.is_finite()));
@@ -101,6 +109,23 @@ proptest! {
     fn ratings(mutations in mutations()) {
         let text = b"user,item,rating,time\n1,10,4,5\n2,9,3.5,5\n10,10,0,5\n1,2,-1e-3,5\n".to_vec();
         try_mutated("r.csv", text, &mutations, "ratings");
+    }
+
+    #[test]
+    fn csv(mutations in mutations()) {
+        let text = b"row,label,score\n0,3,0.5\n2,0,-1\n0,1,\"0.25\"\n".to_vec();
+        try_mutated("p.csv", text, &mutations, "csv");
+    }
+
+    #[test]
+    fn npy(mutations in mutations()) {
+        let numbers = [0.5f32, -1.0, 0.0, 2.0, 3.0, 4.0].iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+        try_mutated("p.npy", crate::archives::npy("<f4", "(2, 3)", &numbers), &mutations, "npy");
+    }
+
+    #[test]
+    fn scores_without_a_header(mutations in mutations()) {
+        try_mutated("p.txt", b"3:0.5 1:2\n\n0:-1e-3\n".to_vec(), &mutations, "scores");
     }
 
     #[test]

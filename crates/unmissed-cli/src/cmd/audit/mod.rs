@@ -307,6 +307,9 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
             files.push(InputFile::new(role, labels)?);
         }
     }
+    for (role, file) in args.naming.files().chain(args.row_text.iter().map(|file| ("row texts", file))) {
+        files.push(InputFile::new(role, file.path())?);
+    }
     for path in &args.judged {
         files.push(InputFile::new("judged pairs", path)?);
     }

@@ -21,13 +21,16 @@ impl Evaluation<'_> {
     /// Findings about inputs that do not belong together.
     pub(super) fn misalignments(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (name, scores) in &self.models {
+        for (name, scores) in self.models.iter().filter(|(name, _)| !self.only_compared.contains(name)) {
             let lists = Lists::of(self.truth, scores);
             // One misalignment looks like others too: the most specific is reported.
             let order = shift::finding(name, &lists).or_else(|| reversed::finding(name, self.truth, scores, &lists));
-            findings.extend(order.or_else(|| rows::finding(name, &lists)));
-            findings.extend(short_lists(name, scores, self.request.k.largest()));
-            findings.extend(swapped(name, self.truth, scores));
+            let of_model = [
+                order.or_else(|| rows::finding(name, &lists)),
+                short_lists(name, scores, self.request.k.largest()),
+                swapped(name, self.truth, scores),
+            ];
+            findings.extend(of_model.into_iter().flatten().map(|finding| finding.of_model(name)));
         }
         findings.extend(self.request.rate.as_ref().and_then(|rate| contradicted_rate(self.truth, rate)));
         findings.extend(self.matched.as_ref().and_then(|matched| swapped_snapshots(matched.early(), matched.later())));

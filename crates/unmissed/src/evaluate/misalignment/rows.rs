@@ -13,8 +13,8 @@ const LEAST_ROWS: usize = 50;
 const LEAST_TELLING: f64 = 0.2;
 /// Hits on other rows must be this many standard deviations of theirs, so that a model with any use would show.
 const LEAST_POWER: f64 = 6.0;
-/// How many times the hits of blind guesses: less, and the model has learned nothing in whatever order.
-const LEARNED: f64 = 2.0;
+/// Hits beyond those of blind guesses, as a factor and in standard deviations: less, and the model has learned nothing in whatever order.
+const LEARNED: (f64, f64) = (1.3, 4.0);
 /// Hits beyond those on other rows that still count as none, in their standard deviations and as a factor.
 const NO_BETTER: (f64, f64) = (2.0, 1.2);
 
@@ -38,7 +38,9 @@ pub(super) fn finding(name: &str, lists: &Lists<'_>) -> Option<Finding> {
     }
     let given = lists.given();
     let varies = lists.len() >= LEAST_ROWS && lists.telling() as f64 >= LEAST_TELLING * lists.places() as f64;
-    let would_show = chance.mean >= LEAST_POWER * chance.sd && chance.mean >= LEARNED * lists.blind() && chance.mean > 0.0;
+    let blind = lists.blind();
+    let has_learned = chance.mean >= LEARNED.0 * blind && chance.mean >= blind + LEARNED.1 * chance.sd;
+    let would_show = has_learned && chance.mean >= LEAST_POWER * chance.sd && chance.mean > 0.0;
     let no_better = given <= chance.mean + NO_BETTER.0 * chance.sd && given <= NO_BETTER.1 * chance.mean;
     (varies && would_show && no_better).then(|| {
         let text = format!(
