@@ -40,6 +40,7 @@ mod result;
 mod row_dependent;
 mod rows_needed;
 mod run;
+mod sentences;
 mod standings;
 mod verdict;
 mod wording;
