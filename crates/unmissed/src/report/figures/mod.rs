@@ -27,7 +27,7 @@ pub struct Figure {
 #[derive(Clone, Debug)]
 enum Drawing {
     Chart(Chart),
-    Dots(Verdict),
+    Dots(Box<Verdict>),
     Map(OrderMap),
 }
 
@@ -91,7 +91,7 @@ fn scores(result: &AuditResult) -> Option<Figure> {
                  the propensities decide the score; where they change places, they decide the order.{truth}{impossible}",
                 100.0 * result.level
             ),
-            drawing: Drawing::Dots(verdict.clone()),
+            drawing: Drawing::Dots(Box::new(verdict.clone())),
         }
     })
 }
