@@ -1,9 +1,13 @@
-.PHONY: test bench bench-peers fuzz release wheel
+.PHONY: test test-frameworks bench bench-peers fuzz release wheel
 .DEFAULT_GOAL := test
 
 # Everything that must hold before a change lands. The last line counts tests.
 test:
 	@bash scripts/test.sh
+
+# What works with PyTorch, torchmetrics, Hugging Face and Ray; installs them into target/frameworks, which takes gigabytes.
+test-frameworks:
+	@bash scripts/test_frameworks.sh
 
 # Measurements; docs/benchmarks.md says what they mean and what to compare them with.
 bench:

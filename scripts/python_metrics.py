@@ -281,8 +281,8 @@ Examples
 """'''
 
 
-#: Estimators that need more than propensities of labels: shown pairs or later labels, which `evaluate` takes.
-OF_EVALUATE = {"hajek", "omega", "ratio", "doubly-robust"}
+#: Estimators that need more than propensities of labels: shown or judged pairs or later labels, which `evaluate` takes.
+OF_EVALUATE = {"hajek", "omega", "ratio", "doubly-robust", "judged"}
 
 
 def offers(metric):

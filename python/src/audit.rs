@@ -1,18 +1,21 @@
 //! Audits: everything put together, and the page about it.
 
+use crate::annotate::JudgedGiven;
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
+use crate::ignored::IgnoredGiven;
 use crate::matrix::{Slices, Sparse};
 use crate::propensities::Given;
 use crate::run::{How, run};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use unmissed::Result;
-use unmissed::audit::{Audit, Baseline};
-use unmissed::data::{Csr, Dataset};
+use unmissed::audit::{Audit, Baseline, Naming};
+use unmissed::data::{Csr, Dataset, Names, NamesOf, Texts};
 use unmissed::evaluate::Groups;
-use unmissed::report::page;
-use unmissed::request::{AuditRequest, Gates, KList, Level, WeightsSpec};
+use unmissed::report::{label_csv, page, row_csv};
+use unmissed::request::{AuditRequest, KList, Level, WeightsSpec};
 
 /// What there is beside the test rows and their predictions, and what is asked for.
 #[derive(FromPyObject)]
@@ -28,13 +31,20 @@ pub(crate) struct AuditInputs<'py> {
     truth: Option<Sparse<'py>>,
     baseline: Option<String>,
     json: Option<String>,
+    judged: Option<JudgedGiven>,
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
+    ignore: Option<IgnoredGiven<'py>>,
     ks: Vec<usize>,
     level: f64,
     bootstrap: usize,
     seed: u64,
+    label_names: Option<Vec<String>>,
+    row_names: Option<Vec<String>>,
+    row_texts: Option<Vec<String>>,
+    labels_csv: Option<PathBuf>,
+    rows_csv: Option<PathBuf>,
 }
 
 /// A request, with the groups and weights that only arrays describe.
@@ -69,7 +79,7 @@ impl AuditInputs<'_> {
             groups: groups_spec,
             weights: weights_spec,
             rate: self.rate.as_ref().map(RateGiven::rate).transpose()?,
-            gates: Gates::default(),
+            ..AuditRequest::default()
         };
         Ok(Asked { request, groups, weights })
     }
@@ -97,6 +107,12 @@ pub(crate) fn audit(
     let known = inputs.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
     let asked = inputs.asked()?;
     let (baseline, json_file) = (inputs.baseline.clone(), inputs.json.clone());
+    let names = |of, names: &Option<Vec<String>>| names.as_ref().map(|names| Names::new(of, names)).transpose().map_err(exception);
+    let (label_names, row_names) = (names(NamesOf::Labels, &inputs.label_names)?, names(NamesOf::Rows, &inputs.row_names)?);
+    let row_texts = inputs.row_texts.as_ref().map(Texts::new);
+    let (labels_csv, rows_csv) = (inputs.labels_csv.as_deref(), inputs.rows_csv.as_deref());
+    let judged = &inputs.judged;
+    let ignored = inputs.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
@@ -104,7 +120,8 @@ pub(crate) fn audit(
         let named: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
         let of_train = of_train.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let Asked { request, groups, weights } = asked;
-        let audit = Audit::new(&test, &named)?.request(request).progress(watch);
+        let naming = Naming { labels: label_names.as_ref(), rows: row_names.as_ref(), texts: row_texts.as_ref() };
+        let audit = Audit::new(&test, &named)?.request(request).names(naming)?.progress(watch);
         let mut audit = known.into_iter().fold(audit, Audit::propensity);
         if let Some(train) = &train {
             audit = audit.train(train);
@@ -118,6 +135,9 @@ pub(crate) fn audit(
         for (name, scores) in &of_train {
             audit = audit.train_predictions(*name, scores);
         }
+        if let Some(judged) = judged {
+            audit = audit.judged(judged.judged(test.rows(), test.labels().cols())?);
+        }
         if let Some(truth) = &truth {
             audit = audit.truth(truth)?;
         }
@@ -126,6 +146,9 @@ pub(crate) fn audit(
         }
         if let Some(weights) = weights {
             audit = audit.weights(weights);
+        }
+        if let Some(ignored) = &ignored {
+            audit = audit.ignore(ignored.pairs(test.rows(), test.labels().cols())?);
         }
         let baseline = baseline.map(Baseline::read).transpose()?;
         if let Some(baseline) = &baseline {
@@ -136,6 +159,8 @@ pub(crate) fn audit(
             audit.write_json(&mut result, path)?;
         }
         let page = page::render(&result)?;
+        labels_csv.map_or(Ok(()), |path| label_csv::write(&result, path))?;
+        rows_csv.map_or(Ok(()), |path| row_csv::write(&result, path))?;
         Ok((result, page))
     })?;
     Ok((json(&result.0)?, result.1))

@@ -1,7 +1,9 @@
 //! Evaluation.
 
+use crate::annotate::JudgedGiven;
 use crate::choices::{Gains, Grouping, RateGiven, Weights};
 use crate::errors::exception;
+use crate::ignored::IgnoredGiven;
 use crate::matrix::Sparse;
 use crate::propensities::Given;
 use crate::rows::{Columns, Matrices, Rows, columns, matrices, read};
@@ -10,7 +12,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use unmissed::Result;
-use unmissed::data::{Csr, LabelStats, Rate};
+use unmissed::data::{Csr, LabelStats, Names, NamesOf, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Groups};
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
@@ -22,7 +24,7 @@ use unmissed::request::{EvaluateRequest, KList, Level};
 #[pyo3(from_item_all)]
 pub(crate) struct Request<'py> {
     train: Option<Sparse<'py>>,
-    propensities: Vec<Given<'py>>,
+    pub(crate) propensities: Vec<Given<'py>>,
     later: Option<Sparse<'py>>,
     train_predictions: Matrices<'py>,
     row_propensities: Vec<(String, Py<Rows>)>,
@@ -35,19 +37,23 @@ pub(crate) struct Request<'py> {
     interval: Option<String>,
     bootstrap: Option<usize>,
     seed: Option<u64>,
-    groups: Option<Grouping>,
-    weights: Option<Weights<'py>>,
+    pub(crate) groups: Option<Grouping>,
+    pub(crate) weights: Option<Weights<'py>>,
     clip: Option<f64>,
     sensitivity: Option<String>,
-    rate: Option<RateGiven<'py>>,
+    pub(crate) rate: Option<RateGiven<'py>>,
     shown: Option<Sparse<'py>>,
     label_counts: Option<PyReadonlyArray1<'py, u32>>,
     conventions: Option<String>,
+    label_names: Option<Vec<String>>,
+    judged: Option<JudgedGiven>,
+    judged_method: Option<String>,
+    ignore: Option<IgnoredGiven<'py>>,
 }
 
 impl Request<'_> {
     /// The library's request; data that are given as arrays come on their own.
-    fn request(&self, rate: Option<Rate>, gains: Option<&Gains>) -> Result<EvaluateRequest> {
+    pub(crate) fn request(&self, rate: Option<Rate>, gains: Option<&Gains>) -> Result<EvaluateRequest> {
         let default = EvaluateRequest::default();
         let groups = match &self.groups {
             Some(Grouping::Spec(spec)) => Some(spec.parse()?),
@@ -73,6 +79,7 @@ impl Request<'_> {
             clip: self.clip,
             sensitivity: self.sensitivity.as_ref().map(|text| text.parse()).transpose()?,
             rate,
+            judged_method: self.judged_method.as_ref().map_or(Ok(default.judged_method), |name| name.parse())?,
             conventions: self.conventions.as_ref().map_or(Ok(default.conventions), |text| text.parse())?,
             ..EvaluateRequest::default()
         })
@@ -106,6 +113,9 @@ pub(crate) fn evaluate(
     let wanted = request.request(rate, gains.as_ref()).map_err(exception)?;
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let groups = &request.groups;
+    let names = request.label_names.as_ref().map(|names| Names::new(NamesOf::Labels, names)).transpose().map_err(exception)?;
+    let judged = &request.judged;
+    let ignored = request.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
     let result = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
@@ -125,6 +135,9 @@ pub(crate) fn evaluate(
             evaluation = evaluation.propensity(RowPropensities::new(name, model));
         }
         evaluation = evaluation.request(wanted)?;
+        if let Some(names) = &names {
+            evaluation = evaluation.label_names(names)?;
+        }
         for (name, values) in of_rows {
             evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values))?;
         }
@@ -142,6 +155,12 @@ pub(crate) fn evaluate(
         }
         if let Some(counts) = counts {
             evaluation = evaluation.label_counts(counts)?;
+        }
+        if let Some(judged) = judged {
+            evaluation = evaluation.judged(judged.judged(truth.rows(), truth.cols())?);
+        }
+        if let Some(ignored) = &ignored {
+            evaluation = evaluation.ignore(ignored.pairs(truth.rows(), truth.cols())?)?;
         }
         match (&train, &later) {
             (Some(train), Some(later)) => {

@@ -5,13 +5,16 @@
 
 use pyo3::prelude::*;
 
+mod annotate;
 mod audit;
+mod blocks;
 mod choices;
 mod curves;
 mod errors;
 mod estimate;
 mod evaluate;
 mod files;
+mod ignored;
 mod matrix;
 mod model;
 mod propensities;
@@ -19,12 +22,17 @@ mod registry;
 mod requests;
 mod rows;
 mod run;
+mod stream;
 
 /// The native part of `unmissed`.
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use crate::annotate::{Plan, annotation_plan};
+    #[pymodule_export]
     use crate::audit::audit;
+    #[pymodule_export]
+    use crate::blocks::{Blocks, begin_blocks, finish_blocks, fit_blocks};
     #[pymodule_export]
     use crate::curves::{count_propensities, fit_propensity, model_propensities, table_propensities, write_propensities};
     #[pymodule_export]
@@ -40,13 +48,15 @@ mod _core {
     #[pymodule_export]
     use crate::model::{Linear, model_of_bytes, read_model, train};
     #[pymodule_export]
-    use crate::registry::{nature, offers, parameters, registry, syntaxes};
+    use crate::registry::{loss_at, nature, offers, parameters, registry, syntaxes};
     #[pymodule_export]
     use crate::requests::default_requests;
     #[pymodule_export]
     use crate::rows::{Rows, fit_rows, read_rows};
     #[pymodule_export]
     use crate::run::panics;
+    #[pymodule_export]
+    use crate::stream::{Stream, count_labels, finish_tally, merge_tallies};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -74,6 +74,10 @@ impl Sparse<'_> {
 }
 
 impl<'a> Slices<'a> {
+    pub(crate) fn rows(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
     /// The matrix of scores or features.
     pub(crate) fn scores(&self) -> Result<Scores<'a>> {
         let values = self.values.ok_or_else(|| Error::value("a matrix without values").expected("a number for each entry"))?;

@@ -3,6 +3,7 @@
 use crate::choices::{Gains, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
+use crate::ignored::IgnoredGiven;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
 use crate::propensities::{Given, arrays};
 use crate::run::{How, alone, run};
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use unmissed::data::{Dataset, Features, Source};
 use unmissed::predict::{About, Model, Normalize, PredictOptions, file};
 use unmissed::progress::Progress;
+use unmissed::propensity::Propensities;
 use unmissed::request::{NormalizeChoice, TrainControlled, TrainRequest};
 use unmissed::train::Trainer;
 use unmissed::{Error, Result};
@@ -100,6 +102,21 @@ impl Settings<'_> {
             ..TrainRequest::default()
         })
     }
+
+    /// The request, propensities and weights.
+    pub(crate) fn parts(&self) -> PyResult<(TrainRequest, Option<Propensities>, Option<Vec<f64>>)> {
+        let propensities = self.propensities.as_ref().map(|given| given.propensities()).transpose()?;
+        let mut request = self.request().map_err(exception)?;
+        let weights = match self.weights.as_ref().map(Weights::gains).transpose()? {
+            Some(Gains::Scheme(scheme)) => {
+                request.weights = Some(scheme.parse().map_err(exception)?);
+                None
+            }
+            Some(Gains::Values(values)) => Some(values),
+            None => None,
+        };
+        Ok((request, propensities.transpose().map_err(exception)?, weights))
+    }
 }
 
 /// Trains a model; also gives what was found on the way: propensities that were learned or used (those that were raised are marked),
@@ -113,17 +130,7 @@ pub(crate) fn train<'py>(
     how: How,
 ) -> PyResult<(Linear, Bound<'py, PyDict>)> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
-    let propensities = settings.propensities.as_ref().map(|given| given.propensities()).transpose()?;
-    let propensities = propensities.transpose().map_err(exception)?;
-    let mut request = settings.request().map_err(exception)?;
-    let weights = match settings.weights.as_ref().map(Weights::gains).transpose()? {
-        Some(Gains::Scheme(scheme)) => {
-            request.weights = Some(scheme.parse().map_err(exception)?);
-            None
-        }
-        Some(Gains::Values(values)) => Some(values),
-        None => None,
-    };
+    let (mut request, propensities, weights) = settings.parts()?;
     let later = settings.later.as_ref().map(Sparse::slices).transpose()?;
     let controlled = match &settings.controlled {
         None => None,
@@ -183,6 +190,7 @@ pub(crate) struct Ranking<'py> {
     propensity: Option<Given<'py>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     threshold: Option<f64>,
+    ignore: Option<IgnoredGiven<'py>>,
 }
 
 #[pymethods]
@@ -256,10 +264,21 @@ impl Linear {
         let propensity = ranking.propensity.as_ref().map(|given| given.propensities()).transpose()?.transpose();
         let propensity = propensity.map_err(exception)?;
         let weights = ranking.weights.as_ref().map(|array| array.as_slice()).transpose()?;
+        let ignored = ranking.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
         let Ranking { k, logits, threshold, .. } = ranking;
         let top = run(py, &how, |watch| {
-            let options = PredictOptions { k, logits, propensities: propensity.as_ref(), weights, threshold, progress: watch };
-            self.model.predict(&rows.features()?, &options)
+            let features = rows.features()?;
+            let ignored = ignored.map(|ignored| ignored.pairs(features.rows(), self.model.labels())).transpose()?;
+            let options = PredictOptions {
+                k,
+                logits,
+                propensities: propensity.as_ref(),
+                weights,
+                threshold,
+                ignored: ignored.as_ref(),
+                progress: watch,
+            };
+            self.model.predict(&features, &options)
         })?;
         Ok(scores_out(py, top))
     }

@@ -68,3 +68,10 @@ pub(crate) fn parameters(generator: &str) -> PyResult<Vec<(&'static str, &'stati
     let generator = spec::find(GENERATORS, "generator", generator).map_err(exception)?;
     Ok(generator.parameters().iter().map(|parameter| (parameter.name, parameter.default, parameter.help)).collect())
 }
+
+/// Value, gradient and curvature of a loss at one logit.
+#[pyfunction]
+pub(crate) fn loss_at(loss: &str, logit: f64, observed: bool, propensity: f64) -> PyResult<(f64, f64, f64)> {
+    let point = unmissed::losses::find(loss).map_err(exception)?.at(logit, observed, propensity);
+    Ok((point.value, point.gradient, point.curvature))
+}

@@ -3,12 +3,13 @@
 use crate::evaluate::json;
 use pyo3::prelude::*;
 use serde_json::json as object;
-use unmissed::request::{AuditRequest, EvaluateRequest, TrainRequest};
+use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, TrainRequest};
 
 /// The default request of each verb, as JSON.
 #[pyfunction]
 pub(crate) fn default_requests() -> PyResult<String> {
     json(&object!({
+        "annotate": AnnotateRequest::default(),
         "audit": AuditRequest::default(),
         "evaluate": EvaluateRequest::default(),
         "train": TrainRequest::default(),

@@ -18,12 +18,14 @@ RENAMED = {
 }
 
 #: Fields that Python leaves as they are: shards, files and memory belong to the command line, evidence goes to `fit`.
-NOT_IN_PYTHON = {"evaluate": {"shard"}, "audit": set(), "train": {"validation", "memory", "controlled", "later"}}
+NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": set(), "train": {"validation", "memory", "controlled", "later"}}
 
 #: Keywords that say how work is done, in which form data come, or what the data are: no choices about the result.
 OF_PYTHON = {
-    "evaluate": {"y_true", "y_pred", "train", "later", "train_predictions", "shown", "label_counts", "row_covariates", "pair_covariates", "n_labels"},
-    "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels"},
+    "annotate": {"y_true", "y_pred", "train", "earlier", "label_names", "row_names", "row_texts", "n_labels"},
+    "evaluate": {"y_true", "y_pred", "train", "later", "train_predictions", "shown", "label_counts", "row_covariates", "pair_covariates", "n_labels",
+                 "judged", "judged_plan", "machine_judged"},
+    "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels", "judged", "judged_plan", "machine_judged"},
     "train": set(),
 }
 
@@ -40,11 +42,11 @@ def as_python(field, value):
     return tuple(value) if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "audit", "train"])
+@pytest.mark.parametrize("verb", ["annotate", "evaluate", "audit", "train"])
 def test_defaults_are_those_of_the_library(verb):
     if verb == "train":
         pytest.importorskip("sklearn")
-    function = {"evaluate": "evaluate", "audit": "audit", "train": "OneVsRest"}[verb]
+    function = {"annotate": "annotation_plan", "evaluate": "evaluate", "audit": "audit", "train": "OneVsRest"}[verb]
     request = json.loads(_core.default_requests())[verb]
     keywords = {name: one.default for name, one in inspect.signature(getattr(um, function)).parameters.items()}
     ours = {name: default for name, default in keywords.items() if name not in OF_PYTHON[verb] | {"n_jobs", "verbose"}}

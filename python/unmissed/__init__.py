@@ -6,7 +6,8 @@
 0.5
 
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
-number, and `audit` puts everything together. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
+number, `Evaluator` takes rows batch by batch, and `audit` puts everything together. `annotation_plan` draws pairs for people to
+judge. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
 label is to be observed. `OneVsRest` trains models, `cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a
 metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `stats` describes them, `compat` has the functions of other
 libraries, `types` the types of what functions take.
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from . import compat as compat
     from . import datasets as datasets
     from . import types as types
+    from ._annotate import AnnotationPlan as AnnotationPlan
+    from ._annotate import JudgedPairs as JudgedPairs
+    from ._annotate import annotation_plan as annotation_plan
     from ._audit import Audit as Audit
     from ._audit import audit as audit
     from ._crossval import cross_val_top_k as cross_val_top_k
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from ._data import read as read
     from ._data import stats as stats
     from ._data import write as write
+    from ._dataset import evaluate_dataset as evaluate_dataset
     from ._estimate import estimate_propensity as estimate_propensity
     from ._estimate import fit_propensity as fit_propensity
     from ._evaluate import evaluate as evaluate
@@ -49,12 +54,15 @@ if TYPE_CHECKING:
     from ._row_propensity import RowPropensity as RowPropensity
     from ._row_propensity import fit_row_propensity as fit_row_propensity
     from ._scorer import scorer as scorer
+    from ._stream import Evaluator as Evaluator
 
 #: Where names live.
 _HOME = {
+    "_annotate": ["AnnotationPlan", "JudgedPairs", "annotation_plan"],
     "_audit": ["Audit", "audit"],
     "_crossval": ["cross_val_top_k"],
     "_data": ["Data", "read", "stats", "write"],
+    "_dataset": ["evaluate_dataset"],
     "_estimate": ["estimate_propensity", "fit_propensity"],
     "_evaluate": ["evaluate"],
     "_inputs": ["TopK"],
@@ -64,6 +72,7 @@ _HOME = {
     "_report": ["Comparison", "Finding", "Report", "Row"],
     "_row_propensity": ["RowPropensity", "fit_row_propensity"],
     "_scorer": ["scorer"],
+    "_stream": ["Evaluator"],
     "compat": [],
     "datasets": [],
     "types": [],

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import html
 import json as _json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _inputs
+from . import _core, _frames, _inputs
+from ._annotate import JudgedPairs, judged_of
 from ._checks import array, file, number, optional, text, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, several
 from ._deprecated import working_keywords
+from ._ignored import ignored_pairs
 from ._propensity import Propensities
 from ._report import Finding, Report
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import GroupsLike, LabelsLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
+    from .types import (
+        GroupsLike,
+        IgnoreLike,
+        LabelsLike,
+        NamesLike,
+        Path,
+        PredictionsLike,
+        PropensitiesLike,
+        RateLike,
+        WeightsLike,
+    )
 
 
 class Audit:
@@ -44,6 +56,10 @@ class Audit:
         ``"audited"``.
     findings : list of Finding
         What to know before believing the numbers, by code.
+    labels : list of dict
+        The labels that matter most: counts, precision, recall, F, propensity and the share that is probably missing.
+    rows_to_check : dict
+        Rows worth a look: ``"probably_missing"`` labels and ``"errors"``.
     report : Report
         All scores with their intervals.
     """
@@ -60,6 +76,8 @@ class Audit:
         self.earlier: list[dict[str, Any]] = verdict["earlier"]
         self.standings: list[dict[str, Any]] = verdict["standings"]
         self.findings = [Finding(**finding) for finding in result["findings"]]
+        self.labels: list[dict[str, Any]] = result["labels"]
+        self.rows_to_check: dict[str, Any] = result["rows_to_check"]
         self.report = Report(result["evaluation"])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -84,6 +102,10 @@ class Audit:
         return f"<h3>{html.escape(self.headline)}</h3>{sentences}{self.report._repr_html_()}"
 
 
+def _file(path: Any, _what: str) -> str:
+    return file(path)
+
+
 @working_keywords
 def audit(
     y_true: LabelsLike,
@@ -95,17 +117,26 @@ def audit(
     rate: RateLike | None = None,
     later: LabelsLike | None = None,
     train_predictions: PredictionsLike | None = None,
+    judged: JudgedPairs | Path | Sequence[Path] | None = None,
+    judged_plan: Path | None = None,
+    machine_judged: Mapping[tuple[int, int], float] | Path | None = None,
     truth: LabelsLike | None = None,
     baseline: Path | None = None,
     json: Path | None = None,
     k: int | Sequence[int] = (1, 3, 5),
     groups: GroupsLike | None = None,
     weights: WeightsLike | None = None,
+    ignore: IgnoreLike | None = None,
     level: float = 0.95,
     bootstrap: int = 0,
     random_state: int = 0,
     name: str = "",
     n_labels: int | None = None,
+    label_names: NamesLike | None = None,
+    row_names: NamesLike | None = None,
+    row_text: NamesLike | None = None,
+    labels_csv: Path | None = None,
+    rows_csv: Path | None = None,
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> Audit:
@@ -134,6 +165,13 @@ def audit(
     train_predictions : predictions of shape (n_training_rows, n_labels), or dict of them by name, optional
         The models' out-of-fold predictions for the training rows, under the same names as `y_pred`: with a later snapshot (or a
         controlled set) of the same rows, scores are estimated with propensities that depend on the row.
+    judged : JudgedPairs, path or list of paths, optional
+        Judged pairs of the models' lists: what `AnnotationPlan.judge` gives, or csv files of several rounds or judges. They give the
+        estimate ``"judged"``.
+    judged_plan : path, optional
+        The plan by which the pairs of files were drawn; by default the ``plan.json.zst`` beside the csv.
+    machine_judged : dict or path, optional
+        What a machine says about many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
     truth : labels, optional
         Complete labels of the test rows, shown beside the estimates.
     baseline : path, optional
@@ -147,6 +185,9 @@ def audit(
         Groups of labels, as in `evaluate`; head, torso and tail by default.
     weights : str or array-like, optional
         Gains for ``"weighted-precision"``, as in `evaluate`.
+    ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+        Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
+        extreme classification repository), an array of such pairs, or the ignored labels of each row.
     level : float, default 0.95
         Level of intervals.
     bootstrap : int, default 0
@@ -157,6 +198,13 @@ def audit(
         What the data are called; known names decide about the constants of ``"jpv"``.
     n_labels : int, optional
         The number of labels, where lists do not tell.
+    label_names, row_names : sequence of str, optional
+        What labels and test rows are called; `label_names` also takes a fitted ``MultiLabelBinarizer``. By default the columns and the
+        index of a data frame; data frames are brought into the order of `y_true` by them.
+    row_text : sequence of str, optional
+        Texts of the test rows, shown beside rows worth a look.
+    labels_csv, rows_csv : path, optional
+        Write what is known of every label, and the rows worth a look, into these csv files.
     n_jobs : int, optional
         How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
@@ -176,7 +224,9 @@ def audit(
     'observed'
     >>> page = found.to_html()
     """
-    named = named_models(y_pred)
+    named = [(one, _frames.aligned(value, y_true, f"y_pred[{one!r}]", "y_true")) for one, value in named_models(y_pred)]
+    train = _frames.aligned(train, y_true, "train", "y_true", rows=False)
+    later, truth = _frames.aligned(later, train, "later", "train"), _frames.aligned(truth, y_true, "truth", "y_true")
     columns = number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     test = _inputs.labels(y_true, "y_true", columns)
     models = [(one, _inputs.scores(value, f"y_pred[{one!r}]", columns)) for one, value in named]
@@ -201,13 +251,20 @@ def audit(
         "truth": part(truth, "truth"),
         "baseline": None if baseline is None else file(baseline),
         "json": None if json is None else file(json),
+        "judged": judged_of(judged, judged_plan, machine_judged),
         "rate": rate_of(rate),
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
+        "ignore": ignored_pairs(ignore, test.rows, test.columns),
         "ks": lengths(k),
         "level": number(level, "level"),
         "bootstrap": whole(bootstrap, "bootstrap"),
         "seed": whole(random_state, "random_state"),
+        "label_names": _frames.label_names(label_names, y_true, columns),
+        "row_names": _frames.row_names(row_names, y_true, test.rows),
+        "row_texts": _frames.names(row_text, "row_text", test.rows),
+        "labels_csv": optional(_file, labels_csv, "labels_csv"),
+        "rows_csv": optional(_file, rows_csv, "rows_csv"),
     }
     with working(n_jobs, verbose) as how:
         result, page = _core.audit(test, models, request, how)

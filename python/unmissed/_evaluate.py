@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _inputs
+from . import _core, _frames, _inputs
+from ._annotate import JudgedPairs, judged_of
 from ._checks import array, number, optional, text, texts, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, row_counts, several
 from ._deprecated import working_keywords
+from ._ignored import ignored_pairs
 from ._propensity import as_propensities
 from ._report import Report
 from ._row_propensity import RowPropensity, _columns, _matrices
@@ -18,8 +20,11 @@ from ._work import working
 if TYPE_CHECKING:
     from .types import (
         GroupsLike,
+        IgnoreLike,
         LabelsLike,
+        NamesLike,
         NumbersLike,
+        Path,
         PredictionsLike,
         PropensitiesLike,
         RateLike,
@@ -37,6 +42,10 @@ def evaluate(
     propensity: PropensitiesLike | None = None,
     later: LabelsLike | None = None,
     train_predictions: PredictionsLike | None = None,
+    judged: JudgedPairs | Path | Sequence[Path] | None = None,
+    judged_plan: Path | None = None,
+    machine_judged: Mapping[tuple[int, int], float] | Path | None = None,
+    judged_method: str = "calibrated",
     metrics: Sequence[str] | str | None = None,
     estimators: Sequence[str] | str | None = None,
     k: int | Sequence[int] = (1, 3, 5),
@@ -47,6 +56,7 @@ def evaluate(
     rate: RateLike | None = None,
     shown: LabelsLike | None = None,
     label_counts: NumbersLike | None = None,
+    ignore: IgnoreLike | None = None,
     conventions: str | None = None,
     row_covariates: Mapping[str, NumbersLike] | None = None,
     pair_covariates: Mapping[str, ScoresLike] | None = None,
@@ -55,6 +65,7 @@ def evaluate(
     bootstrap: int = 0,
     random_state: int = 0,
     n_labels: int | None = None,
+    label_names: NamesLike | None = None,
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> Report:
@@ -80,11 +91,20 @@ def evaluate(
         that is worth.
     train_predictions : predictions of shape (n_training_rows, n_labels), or dict of them by name, optional
         The models' predictions for the rows of `train` by models that were not trained on them: `cross_val_top_k`.
+    judged : JudgedPairs, path or list of paths, optional
+        Judged pairs of the models' lists: what `AnnotationPlan.judge` gives, or csv files of several rounds or judges. They give the
+        estimate ``"judged"``.
+    judged_plan : path, optional
+        The plan by which the pairs of files were drawn; by default the ``plan.json.zst`` beside the csv.
+    machine_judged : dict or path, optional
+        What a machine says about many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
+    judged_method : {"calibrated", "horvitz-thompson"}, default "calibrated"
+        How judged pairs are used: with guesses for all pairs, corrected by the judged ones, or by inverse probabilities alone.
     metrics : list of str, optional
         Which metrics, all by default: ``"precision"``, ``"recall:observed"``, ``"macro-f:beta=2"``, ...
     estimators : list of str, optional
         ``"observed"``, ``"unbiased"``, ``"normalized"``, ``"clipped"``, ``"hajek"``, ``"omega"``, ``"ratio"``,
-        ``"doubly-robust"``; by default all that each metric has.
+        ``"doubly-robust"``, ``"judged"``; by default all that each metric has.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list.
     groups : bool, str or sequence of str, optional
@@ -104,6 +124,9 @@ def evaluate(
         The pairs that were shown, relevant or not.
     label_counts : array-like of int, shape (n_rows,), optional
         How many relevant labels each row has, observed or not, for ``"recall-known"``.
+    ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+        Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
+        extreme classification repository), an array of such pairs, or the ignored labels of each row.
     conventions : str, optional
         Other conventions than ours, as in ``"empty-rows=skip"``; the command line's ``--convention``.
     row_covariates, pair_covariates : dict, optional
@@ -118,6 +141,9 @@ def evaluate(
         Seed of the bootstrap, and of the sample of rows that the jackknife takes when there are more than 65 536.
     n_labels : int, optional
         The number of labels, where lists do not tell.
+    label_names : sequence of str or MultiLabelBinarizer, optional
+        What labels are called, for findings that name some; by default the columns of a data frame. Data frames are brought into the
+        order of `y_true` by their index and columns.
     n_jobs : int, optional
         How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
@@ -143,7 +169,10 @@ def evaluate(
     >>> round(report.value("precision", 1, "unbiased"), 4)
     0.6252
     """
-    named = named_models(y_pred)
+    single = "y_pred" if not isinstance(y_pred, Mapping) or "indices" in y_pred else None
+    named = [(name, _frames.aligned(one, y_true, single or f"y_pred[{name!r}]", "y_true")) for name, one in named_models(y_pred)]
+    train = _frames.aligned(train, y_true, "train", "y_true", rows=False)
+    later = _frames.aligned(later, train, "later", "train")
     columns = number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     truth = _inputs.labels(y_true, "y_true", columns)
     models = [(name, _inputs.scores(one, "y_pred" if len(named) == 1 else f"y_pred[{name!r}]", columns)) for name, one in named]
@@ -181,6 +210,10 @@ def evaluate(
         "shown": None if shown is None else _inputs.labels(shown, "shown", columns),
         "label_counts": None if label_counts is None else row_counts(label_counts),
         "conventions": optional(text, conventions, "conventions"),
+        "label_names": _frames.label_names(label_names, y_true, columns),
+        "judged": judged_of(judged, judged_plan, machine_judged),
+        "judged_method": text(judged_method, "judged_method"),
+        "ignore": ignored_pairs(ignore, truth.rows, truth.columns),
     }
     with working(n_jobs, verbose) as how:
         return Report(json.loads(_core.evaluate(truth, models, request, how)))

@@ -236,7 +236,23 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = data.X, data.y if y is None else y
         rows, labels = self._training_data(X, y)
         given = None if self.propensity is None else _of_matrix(self.propensity, labels)
-        settings = {
+        settings = self._settings(given) | {
+            "controlled": _controlled(controlled, rate, shown, labels.columns),
+            "later": None if later is None else _inputs.labels(later, "later", labels.columns),
+            "later_rows": None if later_rows is None else _row_set(later_rows, labels.rows),
+        }
+        with working(self.n_jobs, self.verbose) as how:
+            model, found = _core.train(rows, labels, settings, how)
+        self._take(model)
+        self.n_iter_ = found["iterations"]
+        used = None if found["propensities"] is None else of_arrays(found["propensities"])
+        self._keep(given if given is not None and used is not None and np.array_equal(given.values, used.values) else used)
+        self._warn(found)
+        return self
+
+    def _settings(self, given: Propensities | None) -> dict[str, Any]:
+        """What the native part is asked for."""
+        return {
             # That is what learning along with the weights is.
             "loss": "plugin-logistic" if self.joint == "plugin" else text(self.loss, "loss"),
             "propensities": None if given is None else given._arrays(),
@@ -258,19 +274,11 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "joint": optional(text, self.joint, "joint"),
             "starts": whole(self.starts, "starts"),
             "raise_propensities": bool(self.raise_propensities),
-            "controlled": _controlled(controlled, rate, shown, labels.columns),
-            "later": None if later is None else _inputs.labels(later, "later", labels.columns),
-            "later_rows": None if later_rows is None else _row_set(later_rows, labels.rows),
+            "controlled": None,
+            "later": None,
+            "later_rows": None,
             "seed": _seed(self.random_state),
         }
-        with working(self.n_jobs, self.verbose) as how:
-            model, found = _core.train(rows, labels, settings, how)
-        self._take(model)
-        self.n_iter_ = found["iterations"]
-        used = None if found["propensities"] is None else of_arrays(found["propensities"])
-        self._keep(given if given is not None and used is not None and np.array_equal(given.values, used.values) else used)
-        self._warn(found)
-        return self
 
     def _warn(self, found: dict[str, Any]) -> None:
         """What a user of the model should know about its training."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,42 @@ class Report:
         numbers = ["value", "se", "low", "high", "bias", "expected_error"]
         return frame.astype({name: float for name in numbers})
 
+    def to_flat_dict(self, prefix: str = "", *, intervals: bool = False) -> dict[str, float]:
+        """Values by name, for loggers: MLflow, Weights & Biases and the like.
+
+        Names are made of letters, digits, ``_``, ``-``, ``.`` and ``/`` only: metric and k, estimator, propensity model, and where
+        there are several, group and model. Values that would mean nothing are left out.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            What names start with, as in ``"test/"``.
+        intervals : bool, default False
+            Whether standard errors and the ends of intervals come too, under the name with ``/se``, ``/low`` and ``/high``.
+
+        Examples
+        --------
+        >>> import unmissed as um
+        >>> um.evaluate([[0], [2]], [[0, 1], [1, 2]], metrics=["precision"], k=1).to_flat_dict("test/")
+        {'test/precision_at_1/observed': 0.5}
+        """
+        several_models = len(_distinct(row.model for row in self.rows)) > 1
+        flat: dict[str, float] = {}
+        for row in self.rows:
+            parts = [f"{row.metric}_at_{row.k}", row.estimator]
+            parts += [row.propensity] if row.propensity is not None else []
+            parts += [row.group] if row.group != "all" else []
+            parts += [row.model] if several_models else []
+            name = prefix + "/".join(_UNSAFE.sub("_", part) for part in parts)
+            while name in flat:
+                # Names that differ only in what was replaced.
+                name += "_"
+            numbers = {"": row.value}
+            if intervals:
+                numbers |= {"/se": row.se, "/low": row.low, "/high": row.high}
+            flat.update({name + end: number for end, number in numbers.items() if number is not None})
+        return flat
+
     def value(
         self,
         metric: str,
@@ -219,6 +256,10 @@ th, td {{ text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px sol
 </body>
 </html>
 """
+
+
+#: What loggers do not allow in names.
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]+")
 
 
 def _distinct(values: Any) -> list[Any]:

@@ -11,11 +11,12 @@ from . import _core, _inputs
 from ._checks import array, file, number, optional, whole
 from ._data import Data, to_csr
 from ._inputs import Array, Matrix
+from ._ignored import ignored_pairs
 from ._propensity import as_propensities, propensities_of_counts
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import FeaturesLike, NumbersLike, Path, PropensityLike
+    from .types import FeaturesLike, IgnoreLike, NumbersLike, Path, PropensityLike
 
 
 class Scoring:
@@ -107,6 +108,7 @@ class Scoring:
         propensity: PropensityLike | None = None,
         weights: NumbersLike | None = None,
         threshold: float | None = None,
+        ignore: IgnoreLike | None = None,
     ) -> Any:
         """The best labels of each row, without scores of all labels in memory.
 
@@ -123,6 +125,8 @@ class Scoring:
             Multiplies scores, one number for each label.
         threshold : float, optional
             Labels with a lower probability are left out.
+        ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+            Pairs that may not be predicted, as in `evaluate`.
 
         Returns
         -------
@@ -138,6 +142,7 @@ class Scoring:
             "propensity": None if propensity is None else as_propensities(propensity, None, None)._arrays(),
             "weights": optional(array, weights, "weights"),
             "threshold": optional(number, threshold, "threshold"),
+            "ignore": ignored_pairs(ignore, len(rows.indptr) - 1 if isinstance(rows, Matrix) else len(rows), self.model_.labels),
         }
         with working(self.n_jobs, self.verbose) as how:
             return to_csr(self.model_.top(rows, ranking, how))

@@ -27,7 +27,10 @@ __all__ = [
     "DataFrame",
     "FeaturesLike",
     "GroupsLike",
+    "HasClasses",
+    "IgnoreLike",
     "LabelsLike",
+    "NamesLike",
     "NumbersLike",
     "PairsLike",
     "Path",
@@ -58,6 +61,13 @@ class DataFrame(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     def to_numpy(self) -> Any: ...
+
+
+class HasClasses(Protocol):
+    """A fitted ``MultiLabelBinarizer`` of scikit-learn."""
+
+    @property
+    def classes_(self) -> Any: ...
 
 
 #: An array of numpy.
@@ -110,5 +120,11 @@ RateLike: TypeAlias = str | float | tuple[int, int] | NumbersLike
 #: Groups of labels: a kind, or the name of each label's group.
 GroupsLike: TypeAlias = bool | str | Sequence[str | None]
 
+#: Pairs that may not be predicted: a file, (row, label) pairs, or the labels of each row.
+IgnoreLike: TypeAlias = Path | SparseMatrix | Array | Iterable[Collection[SupportsIndex]]
+
 #: Weights of labels: a scheme, or a number for each label.
 WeightsLike: TypeAlias = str | NumbersLike
+
+#: Names or texts, one for each label or row: a sequence, or a fitted ``MultiLabelBinarizer`` with its ``classes_``.
+NamesLike: TypeAlias = Sequence[str] | Array | Iterable[str] | HasClasses

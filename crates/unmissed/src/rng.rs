@@ -48,6 +48,12 @@ pub(crate) enum Purpose {
     DualSteps = 18,
     /// Which rows a tally keeps (stream 0).
     RowSample = 19,
+    /// Which pairs are judged, by round and stratum (stream 2^64 - 1: their order).
+    Annotate = 20,
+    /// Into which part of a cross-fit judged pairs go, by round and stratum.
+    JudgedFolds = 21,
+    /// Which rows are looked at for terms that cancel (stream 0).
+    LookedAt = 22,
 }
 
 /// The stream for `index` under `purpose`.

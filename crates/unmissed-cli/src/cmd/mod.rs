@@ -1,5 +1,6 @@
 //! Subcommands, one file each: `Args` says what it takes, `run` does it.
 
+mod annotate;
 mod audit;
 pub(crate) mod completions;
 mod convert;
@@ -23,6 +24,7 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Audit(Box<audit::Args>),
+    Annotate(annotate::Args),
     Stats(stats::Args),
     Split(split::Args),
     Generate(generate::Args),
@@ -45,6 +47,7 @@ impl Command {
     pub(crate) fn run(&self, app: &App) -> Outcome<()> {
         match self {
             Command::Audit(args) => audit::run(args, app),
+            Command::Annotate(args) => annotate::run(args, app),
             Command::Stats(args) => stats::run(args, app),
             Command::Split(args) => split::run(args, app),
             Command::Generate(args) => generate::run(args, app),

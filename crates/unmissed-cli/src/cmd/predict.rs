@@ -5,8 +5,8 @@ use crate::app::{App, Outcome};
 use crate::args::{self, Reading};
 use std::path::{Path, PathBuf};
 use unmissed::Error;
-use unmissed::data::LabelStats;
 use unmissed::data::formats::Content;
+use unmissed::data::{IgnoredPairs, LabelStats};
 use unmissed::predict::{About, PredictOptions, file};
 use unmissed::propensity::{Propensities, models};
 
@@ -23,7 +23,8 @@ Examples:
   unmissed predict model.safetensors test.txt -o predictions.txt
   unmissed predict model.safetensors test.txt -k 3 --propensity jpv -o corrected.npz
   unmissed predict model.safetensors test.txt -k 12 --threshold 0.5 -o likely.txt
-  unmissed predict model.safetensors test.txt --weights log -o tail.txt"
+  unmissed predict model.safetensors test.txt --weights log -o tail.txt
+  unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt"
 )]
 pub(crate) struct Args {
     /// A model that 'unmissed train' wrote
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Leave labels out whose probability is lower
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     threshold: Option<f64>,
+    /// Pairs that may not be predicted (what a user has already seen, filter files): a file with 'row label' per line
+    #[arg(long, value_name = "FILE")]
+    ignore: Option<PathBuf>,
     /// Scores are logits instead of probabilities
     #[arg(long, conflicts_with_all = ["propensity", "weights"])]
     logits: bool,
@@ -60,8 +64,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
-    let inputs: Vec<&Path> =
-        [Some(&args.model), Some(&args.data), args.train.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let inputs: Vec<&Path> = [Some(&args.model), Some(&args.data), args.train.as_ref(), args.ignore.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(AsRef::as_ref)
+        .collect();
     args::check_output(&args.output, &inputs)?;
     let spec = args.propensity.as_deref().map(models::parse).transpose()?;
     app.progress().begin(&format!("reading {}", args.model.display()), 0);
@@ -80,12 +87,14 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     warn_of_two_corrections(propensity.as_ref(), &about, app);
     let weigh = |how| inputs::weights(how, stats.as_ref(), propensity.as_ref(), model.labels());
     let weights = args.weights.as_deref().map(weigh).transpose()?;
+    let ignored = args.ignore.as_ref().map(|path| IgnoredPairs::read(path, data.rows(), model.labels())).transpose()?;
     let options = PredictOptions {
         k: args.k,
         logits: args.logits,
         propensities: propensity.as_ref(),
         weights: weights.as_deref(),
         threshold: args.threshold,
+        ignored: ignored.as_ref(),
         progress: app.progress(),
     };
     let scores = model.predict(features, &options)?;

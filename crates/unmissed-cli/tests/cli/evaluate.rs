@@ -234,3 +234,26 @@ fn estimators_are_listed_by_their_names() {
     assert_eq!(listed("estimators"), ["observed", "unbiased", "normalized", "clipped", "hajek", "omega", "ratio", "doubly-robust"]);
     assert!(listed("propensity-estimators").contains(&"timelapse".to_owned()));
 }
+
+#[test]
+fn ignored_pairs_are_not_predicted() {
+    let dir = by_hand();
+    dir.write("filter_labels_test.txt", b"1 0\n");
+    let json = dir.json("evaluate --test test.txt --predictions p.txt --ignore filter_labels_test.txt --k 1 --metrics precision");
+    assert_eq!(row(&json, "precision", 1, "observed")["value"].as_f64(), Some(1.0));
+    dir.write("wrong.txt", b"1 0\n1 3\n");
+    let message = dir.run("evaluate --test test.txt --predictions p.txt --ignore wrong.txt").refused();
+    assert!(
+        message.contains("wrong.txt:2: the label of an ignored pair is out of range: expected a label from 0 to 2, found '3'"),
+        "{message}"
+    );
+    let message = dir.run("audit --test test.txt --predictions p.txt --ignore wrong.txt").refused();
+    assert!(message.contains("wrong.txt:2: the label"), "{message}");
+    // The labels that a model gives are others than those that were seen.
+    let dir = Workdir::with_data();
+    dir.run("predict model.safetensors test.txt -k 12 --ignore seen.txt -o unseen.txt").ok();
+    for (row, line) in dir.read("unseen.txt").lines().skip(1).enumerate() {
+        let labels: Vec<&str> = line.split(' ').filter_map(|entry| entry.split(':').next()).collect();
+        assert!(labels.len() == 11 && !labels.contains(&(row * 7 % 12).to_string().as_str()), "{line}");
+    }
+}

@@ -2,11 +2,13 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod annotate;
 mod audit;
 mod bad_input;
 mod commands;
 mod crossfit;
 mod evaluate;
+mod files;
 mod help;
 mod manners;
 mod mix_ups;

@@ -32,6 +32,7 @@ impl Workdir {
         dir.write("controlled.txt", controlled(&dir.read("test.txt")).as_bytes());
         dir.write("p.txt", predictions(&dir.read("test.txt"), 5).as_bytes());
         dir.write("q.txt", predictions(&dir.read("test.txt"), 3).as_bytes());
+        dir.write("seen.txt", (0..100).map(|row| format!("{row} {}\n", row * 7 % 12)).collect::<String>().as_bytes());
         dir.write("hierarchy.tsv", (1..12).map(|label| format!("{label}\t{}\n", label / 3)).collect::<String>().as_bytes());
         dir.write("bought.tsv", (0..12).map(|label| format!("{label}\t{}\n", (label + 1) % 12)).collect::<String>().as_bytes());
         dir.write("viewed.tsv", (0..36).map(|i| format!("{}\t{}\n", i % 12, i * 7)).collect::<String>().as_bytes());
@@ -42,6 +43,8 @@ impl Workdir {
         dir.write("random.csv", random.as_bytes());
         // Takes training data, test data and where to write, as every trainer in an example of `crossfit`.
         dir.write("trainer.sh", b"awk 'NR == 1 { print $1, $3; next } { print \"0:1 3:0.5\" }' $2 > $3\n");
+        dir.run("annotate plan --test test.txt --predictions p.txt --budget 60 -o answers").ok();
+        dir.write("answers/judged.csv", judged(&dir.read("answers/pairs.csv")).as_bytes());
         sample_model(&dir.path("model.safetensors"));
         dir
     }
@@ -123,6 +126,17 @@ impl Finished {
         assert!(!message.contains('\n'), "{message}");
         message
     }
+}
+
+/// A csv of pairs with a judgement for each, by a rule.
+fn judged(pairs: &str) -> String {
+    let mut lines = pairs.lines();
+    let header = format!("{}\n", lines.next().unwrap());
+    let answer = |line: &str| {
+        let cells: Vec<usize> = line.split(',').skip(1).take(2).map(|cell| cell.parse().unwrap()).collect();
+        format!("{line}{}\n", (cells[0] + cells[1]) % 2)
+    };
+    header + &lines.map(answer).collect::<String>()
 }
 
 /// Twelve labels on the three features of the balls, some weights zero, with what training leaves in a model.

@@ -1,13 +1,16 @@
 //! [`Audit`]: a request and the data that it is about.
 
 use super::baseline::Baseline;
+use super::naming::Naming;
 use super::provenance::InputFile;
-use crate::data::{Csr, Dataset};
+use crate::data::{Csr, Dataset, IgnoredPairs};
 use crate::error::{Error, Result};
+use crate::evaluate::judged::Judged;
 use crate::evaluate::{Evaluation, Groups};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::request::AuditRequest;
+use std::sync::Arc;
 
 /// Builds an audit. See the module's page.
 #[derive(Clone)]
@@ -22,8 +25,11 @@ pub struct Audit<'a> {
     pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
     pub(super) baseline: Option<&'a Baseline>,
+    pub(super) judged: Option<Judged>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
+    pub(super) naming: Naming<'a>,
+    pub(super) ignored: Option<Arc<IgnoredPairs>>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
     pub(super) progress: &'a dyn Progress,
 }
@@ -44,8 +50,11 @@ impl<'a> Audit<'a> {
             train_predictions: Vec::new(),
             truth: None,
             baseline: None,
+            judged: None,
             groups: None,
             weights: None,
+            naming: Naming::default(),
+            ignored: None,
             source: None,
             progress: &Silent,
         })
@@ -115,6 +124,13 @@ impl<'a> Audit<'a> {
         self
     }
 
+    /// Judged pairs of the models' lists on the test rows.
+    #[must_use]
+    pub fn judged(mut self, judged: Judged) -> Self {
+        self.judged = Some(judged);
+        self
+    }
+
     /// Groups of labels that no [`GroupsSpec`](crate::request::GroupsSpec) describes.
     #[must_use]
     pub fn groups(mut self, groups: Groups) -> Self {
@@ -126,6 +142,20 @@ impl<'a> Audit<'a> {
     #[must_use]
     pub fn weights(mut self, weights: Vec<f64>) -> Self {
         self.weights = Some(weights);
+        self
+    }
+
+    /// What labels and test rows are called.
+    pub fn names(mut self, naming: Naming<'a>) -> Result<Self> {
+        naming.check(self.test)?;
+        self.naming = naming;
+        Ok(self)
+    }
+
+    /// Pairs that may not be predicted, where no file has them.
+    #[must_use]
+    pub fn ignore(mut self, ignored: IgnoredPairs) -> Self {
+        self.ignored = Some(Arc::new(ignored));
         self
     }
 

@@ -13,6 +13,8 @@ use serde::Serialize;
 pub enum Basis {
     /// Complete labels: no estimate.
     Complete,
+    /// Pairs that were judged, drawn with known probabilities.
+    Judged,
     /// Pairs that were shown, known one by one.
     ShownPairs,
     /// Labels shown at a known rate.
@@ -44,6 +46,7 @@ impl Basis {
         let kind = propensities.iter().find(|report| Some(report.origin.as_str()) == origin).map(|report| report.kind);
         match estimator {
             Estimator::Observed => Some(Basis::Observed),
+            Estimator::Judged => Some(Basis::Judged),
             Estimator::Hajek => Some(Basis::ShownPairs),
             Estimator::Omega => Some(Basis::Omega),
             Estimator::Ratio => Some(Basis::Ratio),
@@ -67,6 +70,9 @@ impl Basis {
     pub(super) fn why(self) -> &'static str {
         match self {
             Basis::Complete => "complete labels need no estimate",
+            Basis::Judged => {
+                "judges decided about pairs that were drawn with known probabilities, so nothing is assumed about missing labels"
+            }
             Basis::ShownPairs => "the pairs that were shown are known one by one, so it needs no propensities",
             Basis::KnownRate => "labels were shown at a known rate, so no propensity has to be assumed",
             Basis::Omega => "it is made of the labels that were missed on rows with two snapshots and assumes no propensities",

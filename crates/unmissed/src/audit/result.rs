@@ -3,12 +3,14 @@
 use super::assumptions::EstimatorAssumption;
 use super::baseline::{KeptLists, TestRows};
 use super::gates::GateResult;
+use super::label_table::{LabelLine, LabelTable};
 use super::order_map::OrderMap;
 use super::provenance::Provenance;
 use super::recall_by_frequency::RecallByFrequency;
 use super::reference::Reference;
 use super::row_dependent::{RowDependentReport, short_name};
 use super::rows_needed::RowsNeeded;
+use super::rows_to_check::RowsToCheck;
 use super::standings::audited;
 use super::verdict::Verdict;
 use crate::data::{DataStats, RankCount};
@@ -61,6 +63,13 @@ pub struct AuditResult {
     pub tallies: Option<HitsByCount>,
     /// Share of observed positives found, by training frequency.
     pub recall_by_frequency: Vec<RecallByFrequency>,
+    /// The labels that matter most.
+    pub labels: Vec<LabelLine>,
+    /// All labels; files have them, results for programs only the ones above.
+    #[serde(skip)]
+    pub all_labels: LabelTable,
+    /// Rows worth a look.
+    pub rows_to_check: RowsToCheck,
     /// Where in the plane of JPV's constants which model is ahead.
     #[serde(rename = "flips")]
     pub order_map: Option<OrderMap>,

@@ -116,20 +116,32 @@ impl<'a, V: Value> Csr<'a, V> {
         if values.len() != ids.len() {
             return broken(&format!("{} values for {} ids", values.len(), ids.len()));
         }
-        let sorted = (0..offsets.len() - 1)
-            .into_par_iter()
-            .with_min_len(1 << 12)
-            .map_init(Vec::new, |scratch, row| {
-                let range = offsets[row] as usize..offsets[row + 1] as usize;
-                check_row(&ids[range.clone()], &values[range], cols, scratch)
-                    .map_err(|fault| fault.into_error("column", cols).in_row(row))
-            })
-            .try_reduce(|| true, |a, b| Ok(a && b))?;
+        const TOGETHER: usize = 1 << 12;
+        let check = |scratch: &mut Vec<u32>, row: usize| {
+            let range = offsets[row] as usize..offsets[row + 1] as usize;
+            check_row(&ids[range.clone()], &values[range], cols, scratch)
+                .map_err(|fault| fault.into_error("column", cols).in_row(row))
+        };
+        let rows = offsets.len() - 1;
+        let sorted = if rows <= TOGETHER {
+            // Too few rows to share: batches of a stream are checked without threads.
+            let mut scratch = Vec::new();
+            (0..rows).try_fold(true, |sorted, row| Ok(check(&mut scratch, row)? && sorted))?
+        } else {
+            let parts = (0..rows).into_par_iter().with_min_len(TOGETHER).map_init(Vec::new, check);
+            parts.try_reduce(|| true, |a, b| Ok(a && b))?
+        };
         Ok(Csr { cols, sorted, offsets, ids, values })
     }
 
     /// A matrix from arrays that a reader has checked already, row by row, with [`check_row`].
     pub(crate) fn from_checked(cols: u32, sorted: bool, offsets: Vec<u64>, ids: Vec<u32>, values: Vec<V>) -> Self {
+        debug_assert_eq!(offsets.last().copied(), Some(ids.len() as u64));
+        Csr { cols, sorted, offsets: offsets.into(), ids: ids.into(), values: values.into() }
+    }
+
+    /// The same of arrays that stay where they are.
+    pub(crate) fn of_checked(cols: u32, sorted: bool, offsets: &'a [u64], ids: &'a [u32], values: &'a [V]) -> Self {
         debug_assert_eq!(offsets.last().copied(), Some(ids.len() as u64));
         Csr { cols, sorted, offsets: offsets.into(), ids: ids.into(), values: values.into() }
     }

@@ -3,41 +3,51 @@
 //! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them, [`generators`] invent
 //! them. [`DataStats`] describes a data set; [`merge`], [`keep_frequent`] and [`split()`] rearrange one; [`mask()`] removes
 //! labels from it the way that observation would. [`Ratings`] are what users gave items; [`survey`] makes a data set with
-//! a controlled part of them.
+//! a controlled part of them. [`Names`] and [`Texts`] are what labels and rows are called.
 
 pub mod csr;
 mod dataset;
+mod folder;
 mod folds;
 pub mod formats;
 pub mod generators;
+mod ignore;
+mod judgements;
 mod keyed_csv;
 mod label_limit;
 mod label_stats;
 mod mask;
 mod memory_map;
+mod names;
 mod obesity;
 mod output;
 mod rank_frequency;
 mod rate;
 mod ratings;
+mod safe_text;
 mod source;
 mod split;
 mod stats;
 pub mod survey;
 mod text;
+mod triples;
 
 pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};
 pub use folds::Folds;
+pub use ignore::{IgnoredDigest, IgnoredPairs};
+pub use judgements::{Judgement, Judgements, KnownPair, MachineJudgements, Relevance};
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv, read_row_set};
 pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};
+pub use names::{Names, NamesOf, TextFile, Texts};
 pub use obesity::Obesity;
 pub use output::{Output, remove_unfinished};
 pub use rank_frequency::{RankCount, rank_frequency};
 pub use rate::Rate;
 pub use ratings::Ratings;
+pub use safe_text::{brief, printable, spreadsheet_safe};
 pub use source::Source;
 pub(crate) use split::split_rows_for;
 pub use split::{Kept, Split, keep_frequent, merge, split, split_rows};

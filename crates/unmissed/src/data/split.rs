@@ -3,7 +3,7 @@
 //! Together they make a new benchmark out of an old one: merge its parts, keep the labels with at least s positives, and
 //! split again, so that every label is there often enough to be masked and still be learned.
 
-use super::csr::{Csr, Labels};
+use super::csr::{Csr, Labels, checked_cols};
 use super::dataset::{Dataset, Dense, Features};
 use super::label_stats::LabelStats;
 use crate::error::{Error, Result};
@@ -46,21 +46,28 @@ fn all_or_none<'p, 'a, T>(
     }
 }
 
-fn stack<'m, 'a: 'm, V: super::csr::Value>(
-    mut matrices: impl Iterator<Item = &'m Csr<'a, V>>,
+pub(super) fn stack<'m, 'a: 'm, V: super::csr::Value>(
+    matrices: impl Iterator<Item = &'m Csr<'a, V>>,
     what: &str,
 ) -> Result<Csr<'static, V>> {
-    let Some(first) = matrices.next() else {
+    let matrices: Vec<&Csr<'_, V>> = matrices.collect();
+    let Some(first) = matrices.first() else {
         return Err(Error::value("there is nothing to merge").expected("at least one data set").found("none"));
     };
-    matrices.try_fold(first.clone().into_owned(), |all, next| {
-        if all.cols() != next.cols() {
-            return Err(Error::value(format!("data sets with different numbers of {what} cannot be merged"))
-                .expected(format!("{} {what}, as in the first", all.cols()))
-                .found(next.cols().to_string()));
-        }
-        all.stack(next)
-    })
+    if let Some(other) = matrices.iter().find(|matrix| matrix.cols() != first.cols()) {
+        return Err(Error::value(format!("data sets with different numbers of {what} cannot be merged"))
+            .expected(format!("{} {what}, as in the first", first.cols()))
+            .found(other.cols().to_string()));
+    }
+    let (mut offsets, mut ids, mut values) = (vec![0], Vec::new(), Vec::new());
+    for matrix in &matrices {
+        let base = ids.len() as u64;
+        offsets.extend(matrix.offsets()[1..].iter().map(|offset| base + offset));
+        ids.extend_from_slice(matrix.ids());
+        values.extend_from_slice(matrix.values());
+    }
+    let sorted = matrices.iter().all(|matrix| matrix.is_sorted());
+    Ok(Csr::from_checked(checked_cols(first.cols() as u64)?, sorted, offsets, ids, values))
 }
 
 fn stack_features(parts: &[&Features<'_>]) -> Result<Features<'static>> {

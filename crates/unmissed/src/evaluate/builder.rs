@@ -1,9 +1,11 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
+use super::findings::Finding;
+use super::judged::{self, Judged};
 use super::plan::groups::Groups;
 use super::report::EvaluationResult;
 use super::tally::Tally;
-use crate::data::{Csr, LabelStats, Labels, Rate};
+use crate::data::{Csr, IgnoredPairs, LabelStats, Labels, Names, Rate};
 use crate::error::{Error, Result, digits};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
@@ -11,6 +13,7 @@ use crate::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
 use crate::propensity::{Propensities, Propensity};
 use crate::request::{Conventions, EvaluateRequest, GroupsSpec, IntervalKind, KList, Level, Sensitivity, Shard, WeightsSpec};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Builds an evaluation: data, and an [`EvaluateRequest`] that setters fill. See the module's page.
 #[derive(Clone)]
@@ -30,6 +33,11 @@ pub struct Evaluation<'a> {
     pub(super) label_counts: Option<Vec<u32>>,
     /// Models that others are compared with, and nobody has to be told about.
     pub(super) only_compared: Vec<String>,
+    pub(super) label_names: Option<&'a Names>,
+    /// What whoever holds the data found about them.
+    pub(super) given_findings: Vec<Finding>,
+    pub(super) judged: Option<Judged>,
+    pub(super) ignored: Option<Arc<IgnoredPairs>>,
     /// What to know about how the data were prepared.
     pub(super) notes: Vec<String>,
     pub(super) progress: &'a dyn Progress,
@@ -53,20 +61,36 @@ impl<'a> Evaluation<'a> {
         if truth.rows() == 0 {
             return Err(Error::value("the test labels have no rows").expected("at least one row"));
         }
+        for (name, scores) in models {
+            if scores.nnz() == 0 && scores.rows() == truth.rows() {
+                return Err(Error::value(format!("the predictions of '{name}' are empty")).expected("at least one 'label:score'"));
+            }
+        }
+        Evaluation::checked(truth, models)
+    }
+
+    /// The same, also of no rows.
+    pub(super) fn checked(truth: &'a Labels<'a>, models: &[(&str, &'a Csr<'a, f32>)]) -> Result<Evaluation<'a>> {
+        if models.is_empty() {
+            return Err(Error::value("nothing to evaluate").expected("the predictions of at least one model"));
+        }
         for (place, (name, scores)) in models.iter().enumerate() {
             if models[..place].iter().any(|(other, _)| other == name) {
                 return Err(Error::value(format!("two models are called '{name}'")).hint("give each a name of its own: NAME=FILE"));
             }
             same(&format!("the predictions of '{name}'"), "rows", truth.rows(), scores.rows())?;
             same(&format!("the predictions of '{name}'"), "labels", truth.cols(), scores.cols())?;
-            if scores.nnz() == 0 {
-                return Err(Error::value(format!("the predictions of '{name}' are empty")).expected("at least one 'label:score'"));
-            }
         }
-        Ok(Evaluation {
+        let models = models.iter().map(|(name, scores)| ((*name).to_owned(), *scores)).collect();
+        Ok(Evaluation { models, ..Evaluation::blank(truth) })
+    }
+
+    /// Nothing but labels.
+    pub(super) fn blank(truth: &'a Labels<'a>) -> Evaluation<'a> {
+        Evaluation {
             request: EvaluateRequest::default(),
             truth,
-            models: models.iter().map(|(name, scores)| ((*name).to_owned(), *scores)).collect(),
+            models: Vec::new(),
             train: None,
             propensities: Vec::new(),
             row_models: Vec::new(),
@@ -78,9 +102,13 @@ impl<'a> Evaluation<'a> {
             matched: None,
             label_counts: None,
             only_compared: Vec::new(),
+            label_names: None,
+            given_findings: Vec::new(),
+            judged: None,
+            ignored: None,
             notes: Vec::new(),
             progress: &Silent,
-        })
+        }
     }
 
     /// How often labels occur in training: for findings, and for what a request names in terms of them.
@@ -118,6 +146,9 @@ impl<'a> Evaluation<'a> {
         }
         if let Some(rate) = &request.rate {
             rate.check_draw(labels as u64)?;
+        }
+        if let Some(path) = &request.ignore {
+            self.ignored = Some(Arc::new(IgnoredPairs::read(path, self.truth.rows(), labels)?));
         }
         self.request = request;
         Ok(self)
@@ -277,6 +308,36 @@ impl<'a> Evaluation<'a> {
         Ok(self)
     }
 
+    /// What labels are called, for findings that name some.
+    pub fn label_names(mut self, names: &'a Names) -> Result<Self> {
+        names.check_len(self.truth.cols())?;
+        self.label_names = Some(names);
+        Ok(self)
+    }
+
+    /// Adds what whoever holds the data found about them, as [`test_in_training`](super::misalignment::test_in_training) does.
+    #[must_use]
+    pub fn finding(mut self, finding: Finding) -> Self {
+        self.given_findings.push(finding);
+        self
+    }
+
+    /// Judged pairs of the models' lists: for the judged estimate.
+    #[must_use]
+    pub fn judged(mut self, judged: Judged) -> Self {
+        self.judged = Some(judged);
+        self
+    }
+
+    /// Pairs that may not be predicted: they are taken out of the predictions of every model before the top k is selected. Test labels
+    /// keep them.
+    pub fn ignore(mut self, ignored: impl Into<Arc<IgnoredPairs>>) -> Result<Self> {
+        let ignored = ignored.into();
+        ignored.check(self.truth.rows(), self.truth.cols())?;
+        self.ignored = Some(ignored);
+        Ok(self)
+    }
+
     /// Other choices than ours where libraries differ.
     #[must_use]
     pub fn conventions(mut self, conventions: Conventions) -> Self {
@@ -304,7 +365,17 @@ impl<'a> Evaluation<'a> {
                 Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
             );
         }
-        self.tally()?.finish_watched(self.progress)
+        Ok(self.run_with_tally()?.1)
+    }
+
+    /// The same with the tally that it came from, which knows nothing of judged pairs.
+    pub(crate) fn run_with_tally(&self) -> Result<(Tally, EvaluationResult)> {
+        let tally = super::pass::tally(self, 0..self.truth.rows())?;
+        let mut result = tally.finish_watched(self.progress)?;
+        if let Some(judged) = &self.judged {
+            judged::report::add(self, judged, &tally.settings, &mut result)?;
+        }
+        Ok((tally, result))
     }
 
     /// The pass alone, over the rows of the shard.
@@ -319,6 +390,10 @@ impl<'a> Evaluation<'a> {
             return Err(Error::value("the range of rows is off")
                 .expected(format!("a range within the {} rows", self.truth.rows()))
                 .found(format!("{}..{}", rows.start, rows.end)));
+        }
+        if self.judged.is_some() {
+            return Err(Error::value("a tally cannot hold judged pairs")
+                .hint("judged pairs are looked up in the lists of all rows at once: evaluate without shards and tallies"));
         }
         super::pass::tally(self, rows)
     }

@@ -161,9 +161,90 @@ pub static U015: Check = Check {
     advice: "do not choose a model by it: use the differences of estimates that were made from the evidence, or observed ones",
 };
 
+/// Ids of predictions against those of labels.
+pub static U016: Check = Check {
+    code: "U016",
+    title: "label ids are off by one",
+    severity: Severity::Error,
+    advice: "count the labels of both files from 0: write the predictions again with every id moved by one",
+};
+/// Rows of predictions against those of labels.
+pub static U017: Check = Check {
+    code: "U017",
+    title: "predictions do not fit their rows",
+    severity: Severity::Warning,
+    advice: "row i of the predictions must be row i of the test labels: write both in the same order, without a header line that is counted as a row",
+};
+/// Snapshots the wrong way round.
+pub static U018: Check = Check {
+    code: "U018",
+    title: "training labels and later snapshot seem to be swapped",
+    severity: Severity::Error,
+    advice: "the training labels are the earlier ones: exchange --train and --later",
+};
+/// Test rows that were trained on.
+pub static U019: Check = Check {
+    code: "U019",
+    title: "test rows are among the training rows",
+    severity: Severity::Error,
+    advice: "scores of rows that a model was trained on say nothing about others: pass the training labels as --train, and test rows that were left out",
+};
+/// Lists shorter than k.
+pub static U020: Check = Check {
+    code: "U020",
+    title: "k goes beyond the stored predictions",
+    severity: Severity::Warning,
+    advice: "store at least k predictions per row, or ask for a smaller k",
+};
+/// Labels in the place of predictions.
+pub static U021: Check = Check {
+    code: "U021",
+    title: "labels and predictions seem to be swapped",
+    severity: Severity::Warning,
+    advice: "labels come first, predictions second: (y_true, y_pred)",
+};
+/// A rate that cannot be.
+pub static U022: Check = Check {
+    code: "U022",
+    title: "the rate contradicts the labels",
+    severity: Severity::Error,
+    advice: "the rate is the share of pairs that were shown, relevant or not: give that of this set, or rates per label",
+};
+/// Scores the wrong way up.
+pub static U023: Check = Check {
+    code: "U023",
+    title: "scores are the wrong way up",
+    severity: Severity::Error,
+    advice: "higher scores must mean more likely: pass 1 - p, or the negative distance or rank",
+};
+/// Lists whose pairs could not all be drawn.
+pub static U024: Check = Check {
+    code: "U024",
+    title: "judged pairs do not cover a model",
+    severity: Severity::Warning,
+    advice: "draw another round with the predictions of all models ('unmissed annotate plan'), as deep as the largest k",
+};
+/// Judged pairs of other files.
+pub static U025: Check = Check {
+    code: "U025",
+    title: "files changed since pairs were drawn for judging",
+    severity: Severity::Warning,
+    advice: "evaluate the files that the pairs were drawn for; labels observed since then count as relevant, and pairs of changed lists \
+             that could not be drawn count one half",
+};
+/// Observed labels that judges reject.
+pub static U026: Check = Check {
+    code: "U026",
+    title: "observed labels that judges call irrelevant",
+    severity: Severity::Warning,
+    advice: "all estimates count observed labels as relevant: look at the pairs, or check more of them (--check-observed)",
+};
+
 /// All checks, by code.
-pub static CHECKS: &[&Check] =
-    &[&U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015];
+pub static CHECKS: &[&Check] = &[
+    &U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015, &U016, &U017, &U018,
+    &U019, &U020, &U021, &U022, &U023, &U024, &U025, &U026,
+];
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

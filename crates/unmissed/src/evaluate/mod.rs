@@ -3,7 +3,7 @@
 //! [`Evaluation`] collects what is asked for. One parallel pass over the rows selects the top k of each row once and leaves a
 //! [`Tally`]: sums of row terms by chunk of rows, and whole numbers by label. Its finish gives an [`EvaluationResult`]: rows with
 //! values, standard errors and intervals, paired comparisons of models, and findings. Tallies can be written, read and merged, so
-//! threads, files and machines are the same thing: the result is the same to the last bit.
+//! threads, files and machines are the same thing: the result is the same to the last bit. An [`Evaluator`] takes rows batch by batch.
 //!
 //! ```
 //! use unmissed::data::{Csr, LabelStats, Labels};
@@ -26,12 +26,15 @@ pub mod compat;
 mod evidence;
 pub mod findings;
 mod finish;
+pub mod judged;
+pub mod misalignment;
 mod pass;
 mod plan;
 pub mod ranking;
 mod report;
 pub mod robust;
 pub mod sensitivity;
+mod stream;
 mod summary;
 mod tally;
 
@@ -40,7 +43,7 @@ pub use crate::request::{CONVENTIONS, Convention, Conventions, IntervalKind};
 pub use builder::Evaluation;
 pub use evidence::ROWS;
 pub use findings::{CHECKS, Check, Finding, Severity};
-pub use finish::by_count::{HitsByCount, ModelHits};
+pub use finish::by_count::{HitsByCount, LabelCounts, ModelHits};
 pub(crate) use finish::order_findings;
 pub use finish::{compare, interval};
 pub use plan::controlled;
@@ -48,4 +51,5 @@ pub use plan::groups::Groups;
 pub use plan::settings::GroupShare;
 pub use ranking::{Lead, Ranking};
 pub use report::{Comparison, EvaluationResult, Row};
+pub use stream::{Batch, Evaluator, StreamShape};
 pub use tally::Tally;

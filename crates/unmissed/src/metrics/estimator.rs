@@ -23,11 +23,13 @@ pub enum Estimator {
     Ratio,
     /// Guesses for every pair, corrected by the pairs whose status is known.
     DoublyRobust,
+    /// What people said about pairs of the top lists that were drawn with known probabilities.
+    Judged,
 }
 
 impl Estimator {
     /// All of them, in the order of reports.
-    pub const ALL: [Estimator; 8] = [
+    pub const ALL: [Estimator; 9] = [
         Estimator::Observed,
         Estimator::Unbiased,
         Estimator::Normalized,
@@ -36,6 +38,7 @@ impl Estimator {
         Estimator::Omega,
         Estimator::Ratio,
         Estimator::DoublyRobust,
+        Estimator::Judged,
     ];
 
     /// The name that users type.
@@ -49,6 +52,7 @@ impl Estimator {
             Estimator::Omega => "omega",
             Estimator::Ratio => "ratio",
             Estimator::DoublyRobust => "doubly-robust",
+            Estimator::Judged => "judged",
         }
     }
 
@@ -65,6 +69,7 @@ impl Estimator {
             }
             Estimator::Ratio => "observed times later over observed hits, from the fit of row-dependent propensities (rows:FILE)",
             Estimator::DoublyRobust => "guesses by rank, corrected by pairs of known status (--shown with --rate, or --later)",
+            Estimator::Judged => "observed labels, and judged pairs that were drawn with known probabilities (--judged)",
         }
     }
 
@@ -140,6 +145,10 @@ pub enum Assumption {
     ShownPairs,
     /// Later labels on some rows, and guesses from other rows.
     LaterRows,
+    /// Pairs drawn with known probabilities, and judged.
+    JudgedPairs,
+    /// The same for a ratio of totals over the judged lists.
+    JudgedPairsPooled,
 }
 
 impl Assumption {
@@ -184,6 +193,14 @@ impl Assumption {
                 "which rows have later labels does not depend on what is missing; later labels are the truth; right if either the \
                  probabilities of missed labels or those of having later labels are right"
             }
+            Assumption::JudgedPairs => {
+                "judges are right, and pairs were drawn with the stated probabilities; observed labels are relevant; nothing about \
+                 missing labels"
+            }
+            Assumption::JudgedPairsPooled => {
+                "judges are right, and pairs were drawn with the stated probabilities; an upper bound of recall, since relevant labels \
+                 outside all judged lists are not counted"
+            }
         }
     }
 }
@@ -212,25 +229,26 @@ impl Offer {
 }
 
 /// What every sum over labels has, then what sums without weights have, then what precision has.
-static SUMS: [Offer; 8] = [
+static SUMS: [Offer; 9] = [
     Offer::of(Estimator::Observed, Assumption::Complete),
     Offer::of(Estimator::Unbiased, Assumption::LabelWise),
     Offer::of(Estimator::Normalized, Assumption::LabelWiseRelative),
     Offer::of(Estimator::Clipped, Assumption::Biased),
     Offer::of(Estimator::Hajek, Assumption::KnownPairs),
     Offer::of(Estimator::Omega, Assumption::SameMissed),
+    Offer::of(Estimator::Judged, Assumption::JudgedPairs),
     Offer::of(Estimator::Ratio, Assumption::SameRatio),
     Offer::of(Estimator::DoublyRobust, Assumption::ShownPairs),
 ];
 
 /// What every sum over labels has.
 pub(super) fn of_sums() -> &'static [Offer] {
-    &SUMS[..6]
+    &SUMS[..7]
 }
 
 /// What a sum over labels has where every label counts alike.
 pub(super) fn of_unweighted_sums() -> &'static [Offer] {
-    &SUMS[..7]
+    &SUMS[..8]
 }
 
 /// What precision has.

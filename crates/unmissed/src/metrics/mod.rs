@@ -22,6 +22,7 @@ pub mod independent;
 pub mod macro_f;
 pub mod ndcg;
 pub mod ndcg_min;
+mod other_names;
 pub mod precision;
 pub mod recall;
 pub mod recall_known;
@@ -32,7 +33,7 @@ pub mod weights;
 pub use estimator::{Assumption, Estimator, Offer};
 pub use independent::Work;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 use std::sync::LazyLock;
@@ -210,7 +211,10 @@ pub trait LabelTerm: Sync {
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 pub fn find(name: &str) -> Result<&'static dyn Metric> {
-    spec::find(METRICS, "metric", name)
+    spec::find(METRICS, "metric", name).map_err(|error| match other_names::advice(name) {
+        Some(advice) => Error::value(format!("unknown metric '{name}'")).hint(advice),
+        None => error,
+    })
 }
 
 /// The sum of the first discounts of DCG.

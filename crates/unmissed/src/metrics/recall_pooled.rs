@@ -46,12 +46,15 @@ impl Named for RecallPooled {
 
 impl Metric for RecallPooled {
     fn offers(&self) -> &'static [Offer] {
-        static OFFERS: &[Offer] =
-            &[Offer::of(Estimator::Observed, Assumption::Complete), Offer::of(Estimator::Unbiased, Assumption::Consistent)];
+        static OFFERS: &[Offer] = &[
+            Offer::of(Estimator::Observed, Assumption::Complete),
+            Offer::of(Estimator::Unbiased, Assumption::Consistent),
+            Offer::of(Estimator::Judged, Assumption::JudgedPairsPooled),
+        ];
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "it is a ratio of two sums over all rows: observed and unbiased ones exist"
+        "it is a ratio of two sums over all rows: observed, unbiased and judged ones exist"
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&RecallPooled)

@@ -1,6 +1,7 @@
 //! What a prediction shall be.
 
 use super::Model;
+use crate::data::IgnoredPairs;
 use crate::error::{Error, Result, digits};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
@@ -25,6 +26,8 @@ pub struct PredictOptions<'a> {
     pub weights: Option<&'a [f64]>,
     /// Labels with a lower probability are left out.
     pub threshold: Option<f64>,
+    /// Labels that rows may not be given.
+    pub ignored: Option<&'a IgnoredPairs>,
     /// Where progress is shown.
     pub progress: &'a dyn Progress,
 }
@@ -32,7 +35,7 @@ pub struct PredictOptions<'a> {
 impl Default for PredictOptions<'_> {
     /// The five most probable labels.
     fn default() -> Self {
-        PredictOptions { k: 5, logits: false, propensities: None, weights: None, threshold: None, progress: &Silent }
+        PredictOptions { k: 5, logits: false, propensities: None, weights: None, threshold: None, ignored: None, progress: &Silent }
     }
 }
 

@@ -10,7 +10,7 @@ use super::kernel::WIDTH;
 use super::options::{PredictOptions, Ranking};
 use super::panel::Line;
 use super::scores::jobs;
-use crate::data::{Csr, Features};
+use crate::data::{Csr, Features, IgnoredPairs};
 use crate::error::Result;
 use crate::top_k::FineKey;
 use rayon::prelude::*;
@@ -45,11 +45,15 @@ impl Model {
     pub fn predict(&self, data: &Features<'_>, options: &PredictOptions<'_>) -> Result<Csr<'static, f32>> {
         let ranking = Ranking::new(options, self)?;
         self.check_rows(data)?;
+        if let Some(ignored) = options.ignored {
+            ignored.check(data.rows(), self.labels())?;
+        }
         options.progress.begin("predicting", data.rows() as u64);
-        let most = KEPT / (size_of::<FineKey>() * ranking.k * 4 * rayon::current_num_threads());
+        let longest = (0..data.rows()).map(|row| kept_of(&ranking, options.ignored, row)).max().unwrap_or(ranking.k);
+        let most = KEPT / (size_of::<FineKey>() * longest * 4 * rayon::current_num_threads());
         let (mut offsets, mut ids, mut scores) = (vec![0], Vec::new(), Vec::new());
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
-            for row in self.rank(&batch, &ranking)? {
+            for row in self.rank(&batch, &ranking, options.ignored)? {
                 ids.extend(row.iter().map(|key| key.label()));
                 scores.extend(told_apart(&row, &ranking));
                 offsets.push(ids.len() as u64);
@@ -60,10 +64,10 @@ impl Model {
     }
 
     /// The best labels of each row of a batch, in order.
-    fn rank(&self, batch: &Batch, ranking: &Ranking) -> Result<Vec<Vec<FineKey>>> {
+    fn rank(&self, batch: &Batch, ranking: &Ranking, ignored: Option<&IgnoredPairs>) -> Result<Vec<Vec<FineKey>>> {
         let found = jobs(batch, self.panels().len()).into_par_iter().map(|(panels, chunks)| {
             let first: usize = batch.chunks[..chunks.start].iter().map(|chunk| chunk.rows()).sum();
-            Ok((first, self.rank_part(batch, panels, chunks, ranking)?))
+            Ok((first, self.rank_part(batch, panels, chunks, ranking, ignored)?))
         });
         let mut rows: Vec<Vec<FineKey>> = vec![Vec::new(); batch.rows()];
         for (first, part) in found.collect::<Result<Vec<_>>>()? {
@@ -71,20 +75,39 @@ impl Model {
                 row.extend(best.keys);
             }
         }
-        rows.par_iter_mut().with_min_len(256).for_each(|row| {
+        rows.par_iter_mut().with_min_len(256).enumerate().for_each(|(place, row)| {
             row.sort_unstable();
+            if let Some(ignored) = ignored {
+                let of_row = ignored.labels().row_ids(batch.first + place);
+                row.retain(|key| of_row.binary_search(&key.label()).is_err());
+            }
             row.truncate(ranking.k);
         });
         Ok(rows)
     }
 
-    fn rank_part(&self, batch: &Batch, panels: Range<usize>, chunks: Range<usize>, ranking: &Ranking) -> Result<Vec<Best>> {
+    fn rank_part(
+        &self,
+        batch: &Batch,
+        panels: Range<usize>,
+        chunks: Range<usize>,
+        ranking: &Ranking,
+        ignored: Option<&IgnoredPairs>,
+    ) -> Result<Vec<Best>> {
+        let first: usize = batch.first + batch.chunks[..chunks.start].iter().map(|chunk| chunk.rows()).sum::<usize>();
         let chunks = &batch.chunks[chunks];
-        let rows = chunks.iter().map(|chunk| chunk.rows()).sum();
-        let mut best = vec![Best { bar: ranking.least, keys: BinaryHeap::new() }; rows];
+        let rows = chunks.iter().map(|chunk| chunk.rows()).sum::<usize>();
+        let room = |row: usize| kept_of(ranking, ignored, first + row);
+        let mut best: Vec<Best> =
+            (0..rows).map(|row| Best { bar: ranking.least, keys: BinaryHeap::new(), room: room(row) }).collect();
         self.score(panels, chunks, |panel, sums| offer_all(sums, self.panel_labels(panel), ranking, &mut best))?;
         Ok(best)
     }
+}
+
+/// How many labels of a row are kept until the ignored ones are taken out: k are left then.
+fn kept_of(ranking: &Ranking, ignored: Option<&IgnoredPairs>, row: usize) -> usize {
+    ranking.k + ignored.map_or(0, |ignored| ignored.labels().row_ids(row).len())
 }
 
 /// The scores of a row's labels, best first, lower ones where ranks are.
@@ -109,6 +132,8 @@ struct Best {
     bar: f64,
     /// The worst is on top.
     keys: BinaryHeap<FineKey>,
+    /// How many there can be.
+    room: usize,
 }
 
 /// Offers the labels of a panel to the rows of a chunk, one line of logits each.
@@ -129,7 +154,7 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
             let column = passing.trailing_zeros() as usize;
             let (label, logit) = (labels.start + column, line.0[column]);
             if ranking.admits(logit, label) {
-                best.offer(FineKey::new(ranking.value(logit, label), logit, label as u32), ranking.k);
+                best.offer(FineKey::new(ranking.value(logit, label), logit, label as u32));
             }
             passing &= passing - 1;
         }
@@ -137,8 +162,8 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
 }
 
 impl Best {
-    fn offer(&mut self, key: FineKey, k: usize) {
-        if self.keys.len() < k {
+    fn offer(&mut self, key: FineKey) {
+        if self.keys.len() < self.room {
             self.keys.push(key);
         } else if let Some(mut worst) = self.keys.peek_mut()
             && key < *worst
@@ -146,7 +171,7 @@ impl Best {
             *worst = key;
         }
         if let Some(worst) = self.keys.peek()
-            && self.keys.len() == k
+            && self.keys.len() == self.room
         {
             self.bar = worst.value();
         }

@@ -4,6 +4,7 @@ use super::{EvaluateRequest, Gates, GroupsSpec, KList, Level, WeightsSpec};
 use crate::data::Rate;
 use crate::propensity::models::PropensitySpec;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// What an audit looks at, and how. What is not given takes the default that stands here; what the audit shares with an evaluation
 /// has the defaults of an [`EvaluateRequest`].
@@ -38,11 +39,14 @@ pub struct AuditRequest {
     pub rate: Option<Rate>,
     /// What the audit is to fail on.
     pub gates: Gates,
+    /// Pairs that may not be predicted: a file with `row label` per line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore: Option<PathBuf>,
 }
 
 impl Default for AuditRequest {
     fn default() -> AuditRequest {
-        let EvaluateRequest { k, level, bootstrap, seed, weights, .. } = EvaluateRequest::default();
+        let EvaluateRequest { k, level, bootstrap, seed, weights, ignore, .. } = EvaluateRequest::default();
         AuditRequest {
             name: String::new(),
             propensities: None,
@@ -54,6 +58,7 @@ impl Default for AuditRequest {
             weights,
             rate: None,
             gates: Gates::default(),
+            ignore,
         }
     }
 }
@@ -79,6 +84,7 @@ mod tests {
                 fail_below: vec!["precision@2:unbiased=0.5".parse().unwrap()],
                 fail_if_worse: true,
             },
+            ignore: Some("pairs.txt".into()),
         };
         let text = serde_json::to_string(&request).unwrap();
         assert_eq!(serde_json::from_str::<AuditRequest>(&text).unwrap(), request);

@@ -1,11 +1,12 @@
 //! [`EvaluateRequest`]: which numbers an evaluation computes, and how.
 
-use super::{Conventions, GroupsSpec, IntervalKind, KList, Level, Sensitivity, Shard, WeightsSpec};
+use super::{Conventions, GroupsSpec, IntervalKind, JudgedMethod, KList, Level, Sensitivity, Shard, WeightsSpec};
 use crate::data::Rate;
 use crate::metrics::Estimator;
 use crate::propensity::models::PropensitySpec;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Which numbers an evaluation computes, and how. What is not given takes the default that stands here and nowhere else.
 ///
@@ -45,8 +46,13 @@ pub struct EvaluateRequest {
     pub sensitivity: Option<Sensitivity>,
     /// The test labels are a controlled set, shown at this rate.
     pub rate: Option<Rate>,
+    /// How estimates are made from judged pairs.
+    pub judged_method: JudgedMethod,
     /// Choices where libraries differ.
     pub conventions: Conventions,
+    /// Pairs that may not be predicted: a file with `row label` per line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore: Option<PathBuf>,
     /// Which part of the rows.
     pub shard: Shard,
 }
@@ -67,7 +73,9 @@ mod tests {
             rate: Some("2/9".parse().unwrap()),
             conventions: "empty-rows=skip".parse().unwrap(),
             shard: Shard::new(2, 3).unwrap(),
+            judged_method: JudgedMethod::HorvitzThompson,
             clip: Some(10.0),
+            ignore: Some("filter_labels_test.txt".into()),
             sensitivity: Some("1.5:pair".parse().unwrap()),
             ..EvaluateRequest::default()
         };

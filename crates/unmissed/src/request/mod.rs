@@ -1,10 +1,11 @@
 //! Requests: what users ask for, as plain data.
 //!
-//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`]; the audit has its own beside them). The command
+//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`], [`AnnotateRequest`]; the audit has its own beside them). The command
 //! line and Python fill a request and nothing else, files that must be repeatable keep it, and the stage that carries it out checks
 //! it once against the data. What a request names (files, registry entries) is parsed here and nowhere else; data themselves are
 //! never part of a request.
 
+mod annotate;
 mod audit;
 mod conventions;
 mod criterion;
@@ -12,6 +13,7 @@ mod evaluate;
 mod gates;
 mod groups;
 mod interval_kind;
+mod judged_method;
 mod k_list;
 mod level;
 mod sensitivity;
@@ -21,6 +23,7 @@ mod train;
 mod train_choices;
 mod weights;
 
+pub use annotate::AnnotateRequest;
 pub use audit::AuditRequest;
 pub(crate) use conventions::{ABSENT_LABELS, COVERAGE_OF, EMPTY_ROWS};
 pub use conventions::{CONVENTIONS, Convention, Conventions};
@@ -29,6 +32,7 @@ pub use evaluate::EvaluateRequest;
 pub use gates::{Gates, ScoreGate};
 pub use groups::GroupsSpec;
 pub use interval_kind::IntervalKind;
+pub use judged_method::JudgedMethod;
 pub use k_list::KList;
 pub use level::Level;
 pub use sensitivity::Sensitivity;

@@ -128,6 +128,9 @@ pub struct TrainControlled {
     pub rate: Option<Rate>,
     /// The file of the pairs that were shown, when they are known; `None` also for pairs that the caller passes along.
     pub shown: Option<PathBuf>,
+    /// Judged csv files about the rows of the file, in place of a rate and shown pairs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<PathBuf>,
 }
 
 /// Later labels to train with.

@@ -1,7 +1,8 @@
 //! Training with evidence about what is missing: a controlled set, or later labels of the training rows.
 //!
 //! With a controlled set two models are trained on the training rows, without a correction and by joint learning, and put together
-//! on the controlled rows where that is an improvement (`stack/`).
+//! on the controlled rows where that is an improvement (`stack/`). Judged pairs of other rows, with the observed ones of the same lists,
+//! take the place of shown pairs, weighted by how many each stands for.
 //!
 //! Later labels take the place of the observed ones on the rows that have them. If that is every row, training is as ever. If not,
 //! the propensities of the others are fitted to the rows with both (row-dependent: by label, by how many labels the row has), and
@@ -10,12 +11,13 @@
 use super::run::{Destination, Trained};
 use super::stack::{Stack, Stacked};
 use super::trainer::Trainer;
-use crate::data::{Dataset, LabelStats, Labels};
+use crate::data::{Dataset, KnownPair, LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::predict::file::LaterOutcome;
 use crate::predict::{Model, file};
 use crate::propensity::rows::{RowEvidence, RowFit};
 use crate::request::{JointLearning, LossChoice, SolverChoice, TrainRequest};
+use std::collections::HashMap;
 
 /// A controlled set that lies in memory.
 #[derive(Clone, Copy)]
@@ -23,6 +25,8 @@ pub(super) struct ControlledRows<'a> {
     pub(super) data: &'a Dataset<'a>,
     /// The pairs that were shown, when they are known.
     pub(super) shown: Option<&'a Labels<'a>>,
+    /// Pairs of these rows that are observed or judged, in place of shown ones.
+    pub(super) known: Option<&'a [KnownPair]>,
 }
 
 /// Later labels that lie in memory.
@@ -34,20 +38,59 @@ pub(super) struct LaterLabels<'a> {
     pub(super) rows: Option<&'a [bool]>,
 }
 
+/// Judged rows as a controlled set: only those with a known pair.
+struct JudgedRows {
+    data: Dataset<'static>,
+    pairs: Labels<'static>,
+    /// By row and label; of mean 1, so that there are no more pairs than were judged or observed.
+    weights: HashMap<(u32, u32), f64>,
+}
+
+impl JudgedRows {
+    fn new(data: &Dataset<'_>, known: &[KnownPair]) -> Result<JudgedRows> {
+        let mut rows: Vec<usize> = known.iter().map(|pair| pair.row as usize).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        if let Some(row) = rows.last().filter(|row| **row >= data.rows()) {
+            return Err(Error::value("a judged pair is of a row that the data do not have")
+                .expected(format!("a row below {}", data.rows()))
+                .found(row.to_string())
+                .hint("give the data whose rows were judged"));
+        }
+        let place = |row: u32| rows.binary_search(&(row as usize)).unwrap_or(0);
+        let labels = data.labels().cols() as u64;
+        let of = |wanted: fn(&&KnownPair) -> bool| {
+            Labels::from_pairs(rows.len(), labels, known.iter().filter(wanted).map(|pair| (place(pair.row), pair.label)))
+        };
+        let (positives, pairs) = (of(|pair| pair.relevant)?, of(|_| true)?);
+        let mean = known.iter().map(|pair| pair.weight).sum::<f64>() / known.len().max(1) as f64;
+        let weights = known.iter().map(|pair| ((place(pair.row) as u32, pair.label), pair.weight / mean)).collect();
+        let features = data.features().map(|features| features.select_rows(&rows));
+        Ok(JudgedRows { data: Dataset::new(features, positives)?, pairs, weights })
+    }
+}
+
 impl Trainer<'_> {
     /// Two models and the stack of them.
     pub(super) fn train_stack(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
-        let rate = self.request.controlled.as_ref().and_then(|controlled| controlled.rate.as_ref());
-        let rate = rate.ok_or_else(|| Error::value("the rate of the controlled set is not known"))?;
-        let Some(ControlledRows { data: controlled, shown }) = self.controlled else {
+        let Some(ControlledRows { data: controlled, shown, known }) = self.controlled else {
             return Err(Error::value("the request takes a controlled set that was not passed along"));
         };
+        let judged = known.map(|known| JudgedRows::new(controlled, known)).transpose()?;
+        let rate = self.request.controlled.as_ref().and_then(|controlled| controlled.rate.clone());
+        // Judged pairs are known one by one.
+        let rate = rate.or(judged.as_ref().map(|_| Rate::Common(1.0)));
+        let rate = &rate.ok_or_else(|| Error::value("the rate of the controlled set is not known"))?;
+        let controlled = judged.as_ref().map_or(controlled, |judged| &judged.data);
+        let shown = judged.as_ref().map(|judged| &judged.pairs).or(shown);
+        let weights = judged.as_ref().map(|judged| &judged.weights);
         let without = |request: TrainRequest| Trainer { request, controlled: None, ..self.clone() };
         let (uncorrected, trained) = without(TrainRequest { controlled: None, ..self.request.clone() }).train(data)?;
         let (joint, _) = without(self.joint_request()).train(data)?;
         let counts = LabelStats::of(data.labels()).dense_counts()?;
         let (rows, seed) = (data.rows(), self.request.seed);
-        let stack = Stack { uncorrected: &uncorrected, joint: &joint, counts: &counts, rows, controlled, rate, shown, seed };
+        let stack =
+            Stack { uncorrected: &uncorrected, joint: &joint, counts: &counts, rows, controlled, rate, shown, weights, seed };
         let Stacked { model, table } = stack.fit()?;
         let mut trained = Trained { stack: Some(table.clone()), ..trained };
         trained.about.request = Some(self.request.recorded());

@@ -60,7 +60,7 @@ pub struct Trained {
 
 /// What a run does before the blocks, kept so that resuming does not repeat it.
 #[derive(Default, Serialize, Deserialize)]
-struct Prepared {
+pub(super) struct Prepared {
     tuning: Option<Tuning>,
     propensities: Option<Vec<f64>>,
     /// What propensities are at least.
@@ -118,25 +118,7 @@ impl Trainer<'_> {
             return self.train_stack_to(data, to);
         }
         let training = self.checked(&plan, data)?;
-        let manifest = self.manifest(&training, to)?;
-        let store = match to.resume {
-            true => BlockStore::resume(&to.path, manifest)?,
-            false => BlockStore::create(&to.path, manifest)?,
-        };
-        let folder = BlockStore::folder(&to.path);
-        let prepared = match Prepared::read(&folder.join(PREPARED)).filter(|_| to.resume) {
-            Some(prepared) => prepared,
-            None => match self.prepare(&plan, &training) {
-                Ok(prepared) => prepared,
-                Err(error) => {
-                    drop(store);
-                    // Nothing in it is worth keeping, and the error says what is wrong.
-                    let _ = std::fs::remove_dir_all(folder);
-                    return Err(error);
-                }
-            },
-        };
-        prepared.write(&folder.join(PREPARED))?;
+        let (store, prepared) = self.open(&plan, &training, to)?;
         let training = prepared.apply(&training)?;
         let missing = store.missing()?;
         let resumed = blocks(training.labels())?.len() - missing.len();
@@ -156,6 +138,30 @@ impl Trainer<'_> {
         let trained = self.trained(&training, prepared, learned)?;
         store.finish(&trained.about)?;
         Ok(Trained { unconverged, iterations, resumed, ..trained })
+    }
+
+    /// The store of a run, and what comes before its blocks.
+    pub(super) fn open(&self, plan: &Plan, training: &CheckedTraining<'_>, to: &Destination) -> Result<(BlockStore, Prepared)> {
+        let manifest = self.manifest(training, to)?;
+        let store = match to.resume {
+            true => BlockStore::resume(&to.path, manifest)?,
+            false => BlockStore::create(&to.path, manifest)?,
+        };
+        let folder = BlockStore::folder(&to.path);
+        let prepared = match Prepared::read(&folder.join(PREPARED)).filter(|_| to.resume) {
+            Some(prepared) => prepared,
+            None => match self.prepare(plan, training) {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    drop(store);
+                    // Nothing in it is worth keeping, and the error says what is wrong.
+                    let _ = std::fs::remove_dir_all(folder);
+                    return Err(error);
+                }
+            },
+        };
+        prepared.write(&folder.join(PREPARED))?;
+        Ok((store, prepared))
     }
 
     /// Only the search for settings that the request asks for; `None` when it asks for none.
@@ -267,10 +273,18 @@ impl Prepared {
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     }
 
+    /// What [`Prepared::text`] gave.
+    pub(super) fn parse(text: &str) -> Result<Prepared> {
+        serde_json::from_str(text).map_err(|cause| Error::format(format!("cannot read what the run prepared ({cause})")))
+    }
+
+    pub(super) fn text(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|cause| Error::value(format!("cannot keep the settings ({cause})")))
+    }
+
     fn write(&self, path: &Path) -> Result<()> {
-        let bytes = serde_json::to_vec_pretty(self).map_err(|cause| Error::value(format!("cannot keep the settings ({cause})")))?;
         let mut output = Output::create(path)?;
-        output.put(&bytes)?;
+        output.put(self.text()?.as_bytes())?;
         output.finish()
     }
 
@@ -279,7 +293,7 @@ impl Prepared {
     }
 
     /// The training with what was learned and found.
-    fn apply<'t>(&self, training: &CheckedTraining<'t>) -> Result<CheckedTraining<'t>> {
+    pub(super) fn apply<'t>(&self, training: &CheckedTraining<'t>) -> Result<CheckedTraining<'t>> {
         let training = match self.alternated()? {
             Some(propensities) => training.with_propensities(propensities)?,
             None => training.clone(),

@@ -4,7 +4,7 @@ use super::checked::{CheckedTraining, Inputs};
 use super::evidence::{ControlledRows, LaterLabels};
 use super::noisy::without_noise;
 use super::plan::Plan;
-use crate::data::{Dataset, LabelStats, Labels, read_full_column};
+use crate::data::{Dataset, KnownPair, LabelStats, Labels, read_full_column};
 use crate::error::{Error, Result};
 use crate::metrics::weights as schemes;
 use crate::predict::file::LaterOutcome;
@@ -91,7 +91,16 @@ impl<'a> Trainer<'a> {
     /// trained, and put together where the controlled rows say that it is an improvement.
     #[must_use]
     pub fn controlled(mut self, data: &'a Dataset<'a>, shown: Option<&'a Labels<'a>>) -> Self {
-        self.controlled = Some(ControlledRows { data, shown });
+        self.controlled = Some(ControlledRows { data, shown, known: None });
+        self.request.controlled.get_or_insert_default();
+        self
+    }
+
+    /// Rows that were not trained on, with pairs of theirs that are observed or judged
+    /// ([`Judged::known_pairs`](crate::evaluate::judged::Judged::known_pairs)), as a controlled set.
+    #[must_use]
+    pub fn judged(mut self, data: &'a Dataset<'a>, known: &'a [KnownPair]) -> Self {
+        self.controlled = Some(ControlledRows { data, shown: None, known: Some(known) });
         self.request.controlled.get_or_insert_default();
         self
     }

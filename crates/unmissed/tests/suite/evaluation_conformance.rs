@@ -2,7 +2,8 @@
 
 use crate::common::evaluation::{Rows, by_subsets, label_value, row_value};
 use proptest::prelude::*;
-use unmissed::data::{Labels, Rate};
+use unmissed::data::{Judgement, Judgements, Labels, Rate, Relevance};
+use unmissed::evaluate::judged::Judged;
 use unmissed::evaluate::{Evaluation, EvaluationResult, Groups, IntervalKind, Row, Tally};
 use unmissed::metrics::{Estimator, METRICS, Shape};
 use unmissed::propensity::Propensities;
@@ -82,6 +83,17 @@ fn metrics_have_the_estimators_that_they_declare() {
     };
     let fit =
         RowFit::new(&observed, &truth, RowEvidence::Later).unwrap().scores("m", &scores).unwrap().replicates(2, 0).run().unwrap();
+    let judgement = |(row, label): (u32, u32)| Judgement {
+        round: 1,
+        row,
+        label,
+        probability: 0.5,
+        stratum: None,
+        relevance: Some(if truth.row_ids(row as usize).contains(&label) { Relevance::Relevant } else { Relevance::Irrelevant }),
+        place: (0, 0),
+    };
+    let every = (0..80).flat_map(|row| (0..8).map(move |label| (row, label))).filter(|(row, label)| (row + label) % 2 == 0);
+    let judged = Judged::new(Judgements::new(every.map(judgement).collect(), 80, 8).unwrap());
     // Everything was shown.
     let pairs = Labels::from_ids(8, (0..80).map(|_| (0..8).collect::<Vec<u32>>())).unwrap();
     for metric in METRICS {
@@ -92,6 +104,7 @@ fn metrics_have_the_estimators_that_they_declare() {
                     plain().matched(MatchedRows::new(&observed, &truth).unwrap().predictions("m", &scores).unwrap()).unwrap()
                 }
                 Estimator::Hajek | Estimator::DoublyRobust => plain().rate(Rate::Common(0.5)).unwrap().shown(&pairs).unwrap(),
+                Estimator::Judged => plain().judged(judged.clone()),
                 _ => plain().propensity(Propensities::new("p", propensities(8)).unwrap()),
             };
             let result = evaluation.metrics(&[&format!("{}:{estimator}", metric.name())]).unwrap().run();

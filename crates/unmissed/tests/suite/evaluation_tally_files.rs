@@ -75,11 +75,26 @@ fn tallies_of_version_3_are_read() {
     let tally = tally();
     let mut bytes = tally.to_bytes().unwrap();
     // Without the checksum, the number of common errors, which is 0, and the length and the byte that say that there is no sample.
-    bytes.truncate(bytes.len() - 32 - 8 - 9);
+    bytes.truncate(bytes.len() - 32 - 9 - 8 - 9);
     bytes[8] = 3;
     let read = Tally::from_bytes(&signed(bytes)).unwrap();
     assert_eq!(read.to_bytes().unwrap(), tally.to_bytes().unwrap());
     assert!(read.finish().unwrap().rows.iter().any(|row| row.metric == "macro-f" && row.se.is_some()));
+}
+
+/// Version 4 knew no streams: its samples chose rows by their own numbers.
+#[test]
+fn tallies_of_version_4_are_read() {
+    let rows = Rows::random(40, 5, 0.8, 0.4, 1);
+    let (truth, scores) = (rows.labels(), rows.scores());
+    let tally = Evaluation::new(&truth, &[("a", &scores)]).unwrap().tally().unwrap();
+    let mut bytes = tally.to_bytes().unwrap();
+    // Without the checksum, the byte that says that there is no stream, and the empty list of other numbers.
+    bytes.truncate(bytes.len() - 32 - 9 - 8);
+    bytes[8] = 4;
+    let read = Tally::from_bytes(&signed(bytes)).unwrap();
+    assert_eq!(read.to_bytes().unwrap(), tally.to_bytes().unwrap());
+    assert_eq!(read.finish().unwrap(), tally.finish().unwrap());
 }
 
 /// A tally with a sample of rows.
@@ -156,7 +171,7 @@ fn damage_is_found() {
     assert!(Tally::from_bytes(b"something else").unwrap_err().to_string().contains("not a tally"));
     let mut other = bytes;
     other[8] = 9;
-    assert!(Tally::from_bytes(&other).unwrap_err().to_string().contains("version 2 to 4, found 9"));
+    assert!(Tally::from_bytes(&other).unwrap_err().to_string().contains("version 2 to 5, found 9"));
 }
 
 /// Bytes that were changed anywhere, with a checksum that fits: an error or some numbers, never a panic.

@@ -10,9 +10,21 @@ use unmissed::data::{Dataset, Features};
 fn bad_text_gives_one_located_error() {
     let cases: &[(&str, &[u8], &str)] = &[
         ("empty", b"", "file: the file is empty; a header 'rows features labels' is the least that is expected"),
-        ("one number", b"3\n0 1:1\n", "file: the format of this file is not recognised: expected one of"),
-        ("words", b"hello world\n", "file: the format of this file is not recognised: expected one of"),
-        ("garbage", b"\xff\xfe\x00\x80garbage", "file: the format of this file is not recognised: expected one of"),
+        (
+            "one number",
+            b"3\n0 1:1\n",
+            "file: the format of this file is not recognised: expected data whose first two lines are like '2 100 20' and '3,17 0:0.5 42:1'",
+        ),
+        (
+            "words",
+            b"hello world\n",
+            "file: the format of this file is not recognised: expected data whose first two lines are like '2 100 20' and '3,17 0:0.5 42:1'",
+        ),
+        (
+            "garbage",
+            b"\xff\xfe\x00\x80garbage",
+            "file: the format of this file is not recognised: expected data whose first two lines are like '2 100 20' and '3,17 0:0.5 42:1'",
+        ),
         (
             "rows missing",
             b"3 2 2\n0 1:1\n1 0:1\n",
@@ -235,7 +247,7 @@ fn rows_may_be_empty_and_unsorted() {
 fn the_operating_system_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let read = |name: &str| format!("{:#}", formats::read(folder.path().join(name), &ReadOptions::default()).unwrap_err());
-    assert!(read("").ends_with("is a directory: expected a file"));
+    assert!(read("").ends_with("is a directory: expected a file, or a folder with .parquet files"));
     assert!(read("missing").contains("cannot open: No such file"));
     let content = read_bytes(b"1 1 1\n0 0:1\n", None).unwrap();
     let write = |path: &str| formats::write(&content, folder.path().join(path), Some("xmc")).unwrap_err().to_string();

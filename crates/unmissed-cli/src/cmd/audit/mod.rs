@@ -3,14 +3,16 @@
 mod present;
 
 use crate::app::{App, Failure, Outcome};
-use crate::args::{Reading, Seed, check_output, folder, stem};
+use crate::args::{self, Reading, Seed, check_output, folder, row_texts, stem};
 use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
 use unmissed::audit::provenance::{InputFile, shell};
-use unmissed::audit::{Audit, AuditResult, Baseline, demo, gates};
-use unmissed::data::{Csr, Rate};
+use unmissed::audit::{Audit, AuditResult, Baseline, Naming, demo, gates};
+use unmissed::data::formats::Expected;
+use unmissed::data::{Csr, Rate, TextFile};
+use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::report::{figures, page};
+use unmissed::report::{figures, label_csv, page, row_csv};
 use unmissed::request::{AuditRequest, Gates, Level, ScoreGate};
 use unmissed::{Error, Result};
 
@@ -34,14 +36,14 @@ Examples:
 )]
 pub(crate) struct Args {
     /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
-    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "truth", "k", "groups",
-        "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse"])]
+    #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "judged", "truth", "k", "groups",
+        "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse", "ignore"])]
     demo: bool,
     /// Test labels
     #[arg(long, value_name = "DATA", required_unless_present = "demo")]
     test: Option<PathBuf>,
-    /// Predictions for the rows of the test labels, in the same order; may be repeated
-    #[arg(long, value_name = "[NAME=]FILE", required_unless_present = "demo")]
+    /// Predictions for the rows of the test labels, in the same order, or - for standard input; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE[,from=FORMAT]", required_unless_present = "demo")]
     predictions: Vec<Model>,
     /// Training labels: what propensity models, groups and evidence are compared with
     #[arg(long, value_name = "DATA")]
@@ -62,6 +64,17 @@ pub(crate) struct Args {
     /// for the same rows) scores are estimated with propensities that depend on the row; may be repeated
     #[arg(long, value_name = "[NAME=]FILE", requires = "train")]
     train_predictions: Vec<Model>,
+    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant'; of several rounds or
+    /// judges, one file each; may be repeated
+    #[arg(long, value_name = "CSV")]
+    judged: Vec<PathBuf>,
+    /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
+    #[arg(long, value_name = "PLAN", requires = "judged")]
+    judged_plan: Option<PathBuf>,
+    /// What a machine says about many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper,
+    /// and never biased, whatever it says
+    #[arg(long, value_name = "CSV", requires = "judged")]
+    machine_judged: Option<PathBuf>,
     /// Complete labels of the test rows, shown beside the estimates
     #[arg(long, value_name = "DATA")]
     truth: Option<PathBuf>,
@@ -75,6 +88,10 @@ pub(crate) struct Args {
     /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
+    /// seen): a file with 'row label' per line
+    #[arg(long, value_name = "FILE")]
+    ignore: Option<PathBuf>,
     /// Level of intervals
     #[arg(long, default_value_t = AuditRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
@@ -109,6 +126,17 @@ pub(crate) struct Args {
     /// Print everything, not only what fits on a screen
     #[arg(long)]
     all: bool,
+    /// Texts of the test rows, shown beside rows worth a look: a line for each row, or FILE.csv:COLUMN, FILE.jsonl:FIELD
+    #[arg(long, value_name = "FILE")]
+    row_text: Option<TextFile>,
+    /// Write what is known of every label into this csv file
+    #[arg(long, value_name = "CSV")]
+    labels_csv: Option<PathBuf>,
+    /// Write the rows worth a look into this csv file
+    #[arg(long, value_name = "CSV")]
+    rows_csv: Option<PathBuf>,
+    #[command(flatten)]
+    naming: args::Naming,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -136,6 +164,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
             app.note(&format!("wrote {}", file.display()));
         }
     }
+    for (path, write) in [(&args.labels_csv, label_csv::write as fn(_, _) -> _), (&args.rows_csv, row_csv::write)] {
+        if let Some(path) = path {
+            write(&result, path.as_path())?;
+            app.note(&format!("wrote {}", path.display()));
+        }
+    }
     app.emit_page(&present::document(&result, app.format() == "json", args.all)?, args.all)?;
     gate(&result)
 }
@@ -155,14 +189,22 @@ fn audit(args: &Args, mut request: AuditRequest, app: &App) -> Outcome<AuditResu
     let controlled = args.controlled.as_ref().map(read).transpose()?;
     let later = args.later.as_ref().map(read).transpose()?;
     let truth = args.truth.as_ref().map(read).transpose()?;
-    let scores = args.predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let (rows, labels) = (test.rows(), test.labels().cols());
+    let (label_names, row_names) = (args.naming.labels(labels)?, args.naming.rows(rows)?);
+    let row_texts = row_texts(args.row_text.as_ref(), rows)?;
+    let expects = |rows, row_names| Expected { rows, labels, label_names: label_names.as_ref(), row_names };
+    let of_test = Some(expects(rows, row_names.as_ref()));
+    let scores = args.predictions.iter().map(|model| model.read(&args.reading, of_test, app)).collect::<Outcome<Vec<_>>>()?;
     let named: Vec<(&str, &Csr<'_, f32>)> = args.predictions.iter().map(|model| model.name.as_str()).zip(&scores).collect();
-    let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let expected = train.as_ref().map(|train| expects(train.rows(), None));
+    let of_train =
+        args.train_predictions.iter().map(|model| model.read(&args.reading, expected, app)).collect::<Outcome<Vec<_>>>()?;
     request.rate = args.rate.as_ref().map(|rate| Rate::read(rate, test.labels().cols() as u64)).transpose()?;
 
     let mut audit = Audit::new(&test, &named)
         .map_err(|error| error.in_file(test_path))?
         .request(request)
+        .names(Naming { labels: label_names.as_ref(), rows: row_names.as_ref(), texts: row_texts.as_ref() })?
         .source(command(), files(args)?)
         .progress(app.progress());
     if let Some(train) = &train {
@@ -176,6 +218,10 @@ fn audit(args: &Args, mut request: AuditRequest, app: &App) -> Outcome<AuditResu
     }
     for (model, scores) in args.train_predictions.iter().zip(&of_train) {
         audit = audit.train_predictions(model.name.clone(), scores);
+    }
+    if !args.judged.is_empty() {
+        let (plan, machine) = (args.judged_plan.as_deref(), args.machine_judged.as_deref());
+        audit = audit.judged(Judged::read(&args.judged, plan, machine, (test.labels().rows(), test.labels().cols()))?);
     }
     if let (Some(truth), Some(path)) = (&truth, &args.truth) {
         audit = audit.truth(truth).map_err(|error| error.in_file(path))?;
@@ -207,6 +253,7 @@ fn request(args: &Args) -> Result<AuditRequest> {
         weights: args.weights.as_deref().map(str::parse).transpose()?,
         rate: None,
         gates: Gates { fail_on: args.fail_on.clone(), fail_below: args.fail_below.clone(), fail_if_worse: args.fail_if_worse },
+        ignore: args.ignore.clone(),
     })
 }
 
@@ -250,6 +297,7 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
         ("controlled", &args.controlled),
         ("later", &args.later),
         ("truth", &args.truth),
+        ("ignored pairs", &args.ignore),
     ];
     for (role, path) in named.into_iter().filter_map(|(role, path)| Some((role, path.as_ref()?))) {
         files.push(InputFile::new(role, path)?);
@@ -258,6 +306,12 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
         if let Some(labels) = labels.filter(|labels| Path::new(labels).exists()) {
             files.push(InputFile::new(role, labels)?);
         }
+    }
+    for path in &args.judged {
+        files.push(InputFile::new("judged pairs", path)?);
+    }
+    if let Some(path) = &args.machine_judged {
+        files.push(InputFile::new("machine-judged pairs", path)?);
     }
     for model in &args.predictions {
         files.push(InputFile::new(format!("predictions of {}", model.name), &model.path)?);

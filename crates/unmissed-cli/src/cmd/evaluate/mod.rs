@@ -4,12 +4,15 @@ pub(super) mod inputs;
 pub(super) mod present;
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed};
+use crate::args::{Naming, Reading, Seed};
 use inputs::Model;
 use std::path::PathBuf;
 use std::str::FromStr;
+use unmissed::data::formats::Expected;
 use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
+use unmissed::evaluate::judged::Judged;
+use unmissed::evaluate::misalignment::test_in_training;
 use unmissed::evaluate::{Evaluation, Tally};
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, read_columns};
 use unmissed::report::Document;
@@ -27,14 +30,16 @@ Examples:
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --groups share
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --later train_late.txt
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --sensitivity 1.5
+  unmissed evaluate --test test.txt --predictions p.txt --ignore seen.txt
   unmissed evaluate --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
+  unmissed evaluate --test test.txt --predictions p.txt --judged answers/judged.csv --interval mask
   unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally part1.tally")]
 pub(crate) struct Args {
     /// Test labels
     #[arg(long, value_name = "DATA")]
     test: PathBuf,
-    /// Predictions for the rows of the test labels, in the same order; may be repeated
-    #[arg(long, required = true, value_name = "[NAME=]FILE")]
+    /// Predictions for the rows of the test labels, in the same order, or - for standard input; may be repeated
+    #[arg(long, required = true, value_name = "[NAME=]FILE[,from=FORMAT]")]
     predictions: Vec<Model>,
     /// Training labels: what propensity models, groups and weights are functions of
     #[arg(long, value_name = "DATA")]
@@ -62,6 +67,20 @@ pub(crate) struct Args {
     /// The test rows that have later labels: a csv 'row,probability', with the probability that a row like it has them
     #[arg(long, value_name = "CSV", requires = "test_later")]
     test_later_rows: Option<PathBuf>,
+    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant'; of several rounds or
+    /// judges, one file each; may be repeated
+    #[arg(long, value_name = "CSV", conflicts_with_all = ["tally", "compat"])]
+    judged: Vec<PathBuf>,
+    /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
+    #[arg(long, value_name = "PLAN", requires = "judged")]
+    judged_plan: Option<PathBuf>,
+    /// What a machine says about many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper,
+    /// and never biased, whatever it says
+    #[arg(long, value_name = "CSV", requires = "judged")]
+    machine_judged: Option<PathBuf>,
+    /// How judged pairs are used: calibrated (guesses for all pairs, corrected by the judged ones) or horvitz-thompson
+    #[arg(long, default_value_t = EvaluateRequest::default().judged_method.to_string(), value_name = "METHOD", requires = "judged")]
+    judged_method: String,
     /// Metrics, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Vec<String>,
@@ -85,6 +104,10 @@ pub(crate) struct Args {
     /// The pairs that were shown, relevant or not (for the self-normalised and the doubly robust estimate)
     #[arg(long, value_name = "DATA", requires = "rate")]
     shown: Option<PathBuf>,
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
+    /// seen): a file with 'row label' per line; they are taken out before the top k
+    #[arg(long, value_name = "FILE", conflicts_with = "compat")]
+    ignore: Option<PathBuf>,
     /// How many relevant labels each row has, observed or not: a csv 'row,count' (for recall-known)
     #[arg(long, value_name = "CSV")]
     label_counts: Option<PathBuf>,
@@ -122,6 +145,8 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
+    naming: Naming,
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     seed: Seed,
@@ -150,6 +175,8 @@ impl Args {
             clip: self.clip,
             sensitivity: self.sensitivity.map(Option::unwrap_or_default),
             rate: None,
+            judged_method: self.judged_method.parse()?,
+            ignore: self.ignore.clone(),
             conventions: given(&self.convention)?.unwrap_or_default(),
             shard: given(&self.shard)?.unwrap_or_default(),
         })
@@ -166,9 +193,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let train = args.train.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
     let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
     request.rate = args.rate.as_deref().map(|text| Rate::read(text, truth.cols() as u64)).transpose()?;
+    let (label_names, row_names) = (args.naming.labels(truth.cols())?, args.naming.rows(truth.rows())?);
+    let expects = |rows, row_names| Expected { rows, labels: truth.cols(), label_names: label_names.as_ref(), row_names };
+    let of_test = expects(truth.rows(), row_names.as_ref());
     let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
     for model in &args.predictions {
-        scores.push((&model.name, args.reading.scores(&model.path, app)?));
+        scores.push((&model.name, model.read(&args.reading, Some(of_test), app)?));
     }
     if let Some(library) = library {
         return app.emit(&compat_values(library, truth, &scores, &request, stats.as_ref())?);
@@ -180,6 +210,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(stats) = &stats {
         evaluation = evaluation.train(stats);
     }
+    if let Some(names) = &label_names {
+        evaluation = evaluation.label_names(names)?;
+    }
+    if let Some(finding) = train.as_ref().and_then(|train| test_in_training(train, &test)) {
+        evaluation = evaluation.finding(finding);
+    }
     evaluation = evaluation.request(request)?;
     if let Some(path) = &args.label_counts {
         let counts = inputs::label_counts(path, truth.rows())?;
@@ -189,7 +225,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(shown) = &shown {
         evaluation = evaluation.shown(shown.labels())?;
     }
-    let pairs = args.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let pairs =
+        args.pair_covariate.iter().map(|given| given.read(&args.reading, Some(of_test), app)).collect::<Outcome<Vec<_>>>()?;
     for (given, matrix) in args.pair_covariate.iter().zip(&pairs) {
         evaluation =
             evaluation.row_covariate(&given.name, GivenCovariate::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
@@ -205,13 +242,19 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         evaluation = evaluation.later(later.labels(), has_later, rho)?;
     }
     let later = args.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
-    let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let expected = train.as_ref().map(|train| expects(train.rows(), None));
+    let of_train =
+        args.train_predictions.iter().map(|model| model.read(&args.reading, expected, app)).collect::<Outcome<Vec<_>>>()?;
     if let (Some(train), Some(later), Some(path)) = (&train, &later, &args.later) {
         let mut matched = MatchedRows::new(train.labels(), later.labels()).map_err(|error| error.in_file(path))?;
         for (model, scores) in args.train_predictions.iter().zip(&of_train) {
             matched = matched.predictions(&model.name, scores).map_err(|error| error.in_file(&model.path))?;
         }
         evaluation = evaluation.later_snapshot(matched)?;
+    }
+    if !args.judged.is_empty() {
+        let (plan, machine) = (args.judged_plan.as_deref(), args.machine_judged.as_deref());
+        evaluation = evaluation.judged(Judged::read(&args.judged, plan, machine, (truth.rows(), truth.cols()))?);
     }
     if let Some(path) = &args.tally {
         evaluation.tally()?.write(path)?;

@@ -10,7 +10,8 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches};
 use std::path::{Path, PathBuf};
 use unmissed::cells;
-use unmissed::data::{Dataset, Rate};
+use unmissed::data::{Dataset, KnownPair, Rate};
+use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::{
     ControlledSet, Direct, Estimate, EstimatedValues, EstimatorInput, EstimatorOption, OptionKind, PROPENSITY_ESTIMATORS,
@@ -39,12 +40,13 @@ const EXAMPLES: &str = "Examples:
   unmissed propensity estimate timelapse --train train.txt --later train_late.txt -o p.svg
   unmissed propensity estimate hierarchy --train train.txt --hierarchy hierarchy.tsv
   unmissed propensity estimate relation --train train.txt --bought bought.tsv --viewed viewed.tsv
+  unmissed propensity estimate judged --train train.txt --judged answers/judged.csv
   unmissed propensity estimate anchors --train train.txt";
 
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let command = command
-            .about("Estimate propensities from a controlled set, a later snapshot, a hierarchy, a relation of labels, or observed labels alone")
+            .about("Estimate propensities from a controlled set, a later snapshot, a hierarchy, a relation of labels, judged pairs, or observed labels alone")
             .after_help(EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
@@ -130,6 +132,7 @@ struct Files {
     hierarchy: Option<Dag>,
     relation: Option<(Pairs, Pairs)>,
     sure_rows: Option<SureRows>,
+    judged: Option<Vec<KnownPair>>,
 }
 
 impl Args {
@@ -155,6 +158,10 @@ impl Args {
                     let bought = Columns { names: ("label", "item"), bounds: (labels, labels) };
                     let viewed = Columns { names: ("item", "row"), bounds: (labels, rows) };
                     files.relation = Some((read_pairs(self.field("bought"), bought)?, read_pairs(self.field("viewed"), viewed)?));
+                }
+                EstimatorInput::Judged => {
+                    let path = [self.field("judged")];
+                    files.judged = Some(Judged::read(&path, None, None, Judged::shape(&path)?)?.known_pairs()?);
                 }
                 EstimatorInput::SureRows => {
                     let found = sure_rows(train, &TrainRequest::default(), app.progress());
@@ -182,6 +189,9 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     if let Some((bought, viewed)) = &files.relation {
         evidence = evidence.relation(RelationPairs { bought, viewed });
+    }
+    if let Some(pairs) = &files.judged {
+        evidence = evidence.judged(pairs);
     }
     if let Some(sure) = &files.sure_rows {
         evidence = evidence.sure_rows(sure);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use unmissed::Error;
 use unmissed::data::{Dataset, Rate, read_row_set};
+use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::table_file;
 use unmissed::request::{LossChoice, TrainRequest};
 use unmissed::train::{Destination, Trainer};
@@ -35,6 +36,7 @@ Examples:
   unmissed train train.txt -o adam.safetensors --solver adam --learning-rate 0.02 --epochs 5 --holdout 0
   unmissed train train.txt -o v.model --tune --validation controlled.txt --validation-rate 4/12
   unmissed train train.txt -o s.model --controlled controlled.txt --rate 4/12
+  unmissed train train.txt -o j.model --judged answers/judged.csv --judged-rows test.txt
   unmissed train train.txt -o l.model --later train_late.txt
   unmissed train train.txt -o j.safetensors --joint plugin --epochs 4 --propensities-out p.csv"
 )]
@@ -116,6 +118,15 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     trainer = validation.iter().fold(trainer, Trainer::validation);
     trainer = validation_shown.iter().fold(trainer, |trainer, shown| trainer.validation_shown(shown.labels()));
     trainer = controlled.iter().fold(trainer, |trainer, set| trainer.controlled(set, shown.as_ref().map(Dataset::labels)));
+    let judged_rows = read(&args.evidence.judged_rows)?;
+    let known = match &judged_rows {
+        Some(rows) => {
+            let shape = (rows.labels().rows(), rows.labels().cols());
+            Judged::read(&args.evidence.judged, None, None, shape)?.known_pairs()?
+        }
+        None => Vec::new(),
+    };
+    trainer = judged_rows.iter().fold(trainer, |trainer, rows| trainer.judged(rows, &known));
     trainer = later.iter().fold(trainer, |trainer, later| trainer.later(later.labels(), later_rows.as_deref()));
     let destination = Destination { path: args.output.clone(), resume: args.resume, prune: args.prune };
     let trained = trainer.train_to(&data, &destination)?;

@@ -51,6 +51,13 @@ pub(super) struct Evidence {
     /// The pairs of --controlled that were shown, relevant or not, when they are known
     #[arg(long, value_name = "DATA", requires = "controlled")]
     pub(super) shown: Option<PathBuf>,
+    /// Judged pairs of rows that were not trained on ('unmissed annotate plan'), beside their plan, as a controlled set; may be
+    /// repeated
+    #[arg(long, value_name = "CSV", requires = "judged_rows", conflicts_with_all = ["controlled", "later"])]
+    pub(super) judged: Vec<PathBuf>,
+    /// The data with features whose rows were judged
+    #[arg(long, value_name = "DATA", requires = "judged")]
+    pub(super) judged_rows: Option<PathBuf>,
     /// A later snapshot of the training rows, in the same order: its labels take the place of the observed ones
     #[arg(long, value_name = "DATA")]
     pub(super) later: Option<PathBuf>,
@@ -153,9 +160,10 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
             shown: tuning.validation_shown.clone(),
             ..Validation::default()
         }),
-        controlled: evidence.controlled.as_ref().map(|file| TrainControlled {
+        controlled: evidence.controlled.as_ref().or(evidence.judged_rows.as_ref()).map(|file| TrainControlled {
             file: Some(file.clone()),
             shown: evidence.shown.clone(),
+            judged: evidence.judged.clone(),
             ..TrainControlled::default()
         }),
         later: evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() }),

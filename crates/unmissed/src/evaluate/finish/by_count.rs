@@ -23,6 +23,7 @@
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
 use crate::evaluate::tally::Tally;
+use crate::evaluate::tally::labels::LabelTally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -70,6 +71,17 @@ impl HitsByCount {
     }
 }
 
+/// Counts of every label: what tables by label are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelCounts {
+    /// Length of the top list.
+    pub k: usize,
+    /// Rows that have the label observed, by label.
+    pub positives: Vec<u32>,
+    /// Name of each model, rows that have the label in its top k, and those that have it observed too, by label.
+    pub models: Vec<(String, Vec<u32>, Vec<u32>)>,
+}
+
 impl Tally {
     /// Hits of a model by rank, each weighed by the label's inverse propensity: unbiased sums over labels at any k follow from them.
     /// Nothing for a model that the tally does not have.
@@ -82,6 +94,31 @@ impl Tally {
             tally.entries(place).for_each(|(rank, _, count)| gains[rank as usize] += f64::from(count) * inverse);
         }
         gains
+    }
+
+    /// Counts of every label in the longest top list. The tally must have counted by label, which every evaluation of means over
+    /// labels does.
+    pub fn label_counts(&self) -> Result<LabelCounts> {
+        if !self.settings.by_label()? {
+            return Err(Error::value("this tally has no counts by label").hint("evaluate macro-f or coverage too"));
+        }
+        let labels = self.settings.labels as usize;
+        let mut positives = vec![0u32; labels];
+        for (label, count) in self.positives.ids.iter().zip(&self.positives.counts) {
+            positives[*label as usize] = u32::try_from(*count).unwrap_or(u32::MAX);
+        }
+        let of_model = |(name, tally): (&String, &LabelTally)| {
+            let (mut predicted, mut hits) = (vec![0u32; labels], vec![0u32; labels]);
+            for (place, label) in tally.ids.iter().enumerate() {
+                for (_, of_rank, hit) in tally.entries(place) {
+                    predicted[*label as usize] += of_rank;
+                    hits[*label as usize] += hit;
+                }
+            }
+            (name.clone(), predicted, hits)
+        };
+        let models = self.settings.models.iter().zip(&self.labels).map(of_model).collect();
+        Ok(LabelCounts { k: self.settings.request.k.largest(), positives, models })
     }
 
     /// Hits by training count. The tally must cover all rows and have counted by label, which every evaluation of means over
@@ -108,7 +145,7 @@ impl Tally {
             ModelHits { name: name.clone(), hits, measured: Vec::new() }
         });
         Ok(HitsByCount {
-            rows: self.settings.rows,
+            rows: self.rows(),
             models: models.collect(),
             positives: found.values().map(|entry| entry.0).collect(),
             labels: found.values().map(|entry| entry.1).collect(),

@@ -104,6 +104,9 @@ impl Tally {
 
     /// The same with progress: the bootstrap takes long.
     pub fn finish_watched(&self, progress: &dyn Progress) -> Result<EvaluationResult> {
+        if self.open.is_some() {
+            return self.clone().closed()?.finish_watched(progress);
+        }
         let finish = Finish::new(self, progress)?;
         let mut rows = finish.rows()?;
         let mut comparisons = compare::comparisons(&finish)?;

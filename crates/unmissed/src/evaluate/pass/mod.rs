@@ -30,36 +30,41 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// The lists of a chunk of rows, which are counted by label when all chunks are done.
-struct Lists {
-    tops: Vec<Vec<u32>>,
-    hits: Vec<Vec<u64>>,
+/// Smaller chunks than this spend more time on their sums than on their rows.
+const LEAST_ROWS: usize = 512;
+
+/// The lists of a chunk of rows, by model, which are counted by label when all chunks are done.
+pub(in crate::evaluate) struct Lists {
+    pub(in crate::evaluate) tops: Vec<Vec<u32>>,
+    pub(in crate::evaluate) hits: Vec<Vec<u64>>,
+}
+
+impl Lists {
+    /// The list of a row that a pass from row 0 left, and the row's place in it. All chunks but the last have the same size.
+    pub(in crate::evaluate) fn find(lists: &[Lists], row: usize, depth: usize) -> (&Lists, usize) {
+        let size = lists[0].tops[0].len() / depth;
+        (&lists[row / size], row % size)
+    }
 }
 
 /// The tally of a range of the rows.
 pub(in crate::evaluate) fn tally(evaluation: &Evaluation<'_>, rows: Range<usize>) -> Result<Tally> {
+    let Some(ignored) = &evaluation.ignored else { return tally_kept(evaluation, rows) };
+    // Everything that looks at predictions, covariates and guesses included, sees only what is left of them.
+    let kept = evaluation.models.iter().map(|(_, scores)| ignored.remove_from(scores)).collect::<Result<Vec<_>>>()?;
+    let names = evaluation.models.iter().map(|(name, _)| name.clone());
+    tally_kept(&Evaluation { models: names.zip(&kept).collect(), ..evaluation.clone() }, rows)
+}
+
+fn tally_kept(evaluation: &Evaluation<'_>, rows: Range<usize>) -> Result<Tally> {
     let truth = evaluation.truth;
     let all = Positives::count(truth.cols(), truth.ids());
-    let (settings, table, omega) = evaluation.settle(&all)?;
+    let (settings, table, omega) = evaluation.settle(&all, &all)?;
     let plan = Plan::new(evaluation, &omega, &settings, &table)?;
     let has_entries = settings.request.bootstrap > 0 && settings.has_label_metrics()? && !settings.is_mask();
     let has_sample = settings.has_sample()?;
     let keeps_lists = settings.by_label()? || has_entries || has_sample;
-    evaluation.progress.begin("evaluate", rows.len() as u64);
-    // Totals do not depend on the order in which chunks are added.
-    let totals = Mutex::new(Totals::new(&plan.layout, &plan.exact, plan.models.len()));
-    let lists: Vec<Lists> = (0..rows.len().div_ceil(CHUNK))
-        .into_par_iter()
-        .map(|chunk| {
-            let start = rows.start + chunk * CHUNK;
-            let of_chunk = start..(start + CHUNK).min(rows.end);
-            let ChunkResult { sums, tops, hits } = run_chunk(&plan, of_chunk.clone());
-            sums.add_to(&plan, &mut totals.lock().unwrap_or_else(PoisonError::into_inner));
-            evaluation.progress.advance(of_chunk.len() as u64)?;
-            Ok(if keeps_lists { Lists { tops, hits } } else { Lists { tops: Vec::new(), hits: Vec::new() } })
-        })
-        .collect::<Result<_>>()?;
-    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (totals, lists) = pass(&plan, rows.clone(), CHUNK, keeps_lists)?;
     let labels = count_labels(&settings, &lists)?;
     let entries = has_entries.then(|| entries(evaluation, &settings, rows.clone(), &lists));
     let sample = has_sample.then(|| sample(evaluation, &settings, rows.clone(), &lists));
@@ -70,11 +75,36 @@ pub(in crate::evaluate) fn tally(evaluation: &Evaluation<'_>, rows: Range<usize>
         Positives::count(truth.cols(), &truth.ids()[offsets[rows.start] as usize..offsets[rows.end] as usize])
     };
     let covered = Covered::new(rows.start as u64..rows.end as u64);
-    Ok(Tally { covered, totals, labels, positives, entries, sample, settings, table })
+    Ok(Tally { covered, totals, labels, positives, entries, sample, settings, table, open: None })
+}
+
+/// The pass over a range of the rows, in chunks of this size at most: totals, and the lists of the chunks.
+pub(in crate::evaluate) fn pass(
+    plan: &Plan<'_>,
+    rows: Range<usize>,
+    size: usize,
+    keeps_lists: bool,
+) -> Result<(Totals, Vec<Lists>)> {
+    let (progress, size) = (plan.evaluation.progress, size.clamp(LEAST_ROWS, CHUNK));
+    progress.begin("evaluate", rows.len() as u64);
+    // Totals do not depend on the order in which chunks are added.
+    let totals = Mutex::new(Totals::new(&plan.layout, &plan.exact, plan.models.len()));
+    let lists: Vec<Lists> = (0..rows.len().div_ceil(size))
+        .into_par_iter()
+        .map(|chunk| {
+            let start = rows.start + chunk * size;
+            let of_chunk = start..(start + size).min(rows.end);
+            let ChunkResult { sums, tops, hits } = run_chunk(plan, of_chunk.clone());
+            sums.add_to(plan, &mut totals.lock().unwrap_or_else(PoisonError::into_inner));
+            progress.advance(of_chunk.len() as u64)?;
+            Ok(if keeps_lists { Lists { tops, hits } } else { Lists { tops: Vec::new(), hits: Vec::new() } })
+        })
+        .collect::<Result<_>>()?;
+    Ok((totals.into_inner().unwrap_or_else(PoisonError::into_inner), lists))
 }
 
 /// Counts by label what the chunks selected, for each model.
-fn count_labels(settings: &Settings, lists: &[Lists]) -> Result<Vec<LabelTally>> {
+pub(in crate::evaluate) fn count_labels(settings: &Settings, lists: &[Lists]) -> Result<Vec<LabelTally>> {
     let by_label = settings.by_label()?;
     let count = |model: usize| {
         if !by_label {
@@ -94,7 +124,7 @@ fn sample(evaluation: &Evaluation<'_>, settings: &Settings, rows: Range<usize>, 
     for row in sampled(settings.request.seed, rows.clone()) {
         let (chunk, local) = ((row - rows.start) / CHUNK, (row - rows.start) % CHUNK);
         let tops = lists[chunk].tops.iter().map(|tops| &tops[local * depth..(local + 1) * depth]);
-        sample.push(row as u32, evaluation.truth.row_ids(row), tops);
+        sample.push([row as u32; 2], evaluation.truth.row_ids(row), tops);
     }
     sample
 }

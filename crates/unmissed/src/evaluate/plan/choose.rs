@@ -36,7 +36,7 @@ impl Evaluation<'_> {
             }
             // Elsewhere recall is known row by row.
             let is_pooled = matches!(metric.shape(), Shape::Sum(term) if term.pooled());
-            if is_pooled && self.request.rate.is_none() && !by_name {
+            if is_pooled && self.request.rate.is_none() && self.judged.is_none() && !by_name {
                 continue;
             }
             if matches!(metric.shape(), Shape::Sum(term) if term.weighted()) && self.weights.is_none() {
@@ -132,7 +132,15 @@ impl Evaluation<'_> {
             }
             Estimator::DoublyRobust if self.known_pairs().is_empty() => Err(cannot("no pairs of known status")
                 .hint("it needs the shown pairs of a controlled set at one rate, or later labels of some of the test rows")),
-            Estimator::Normalized | Estimator::Clipped | Estimator::Hajek | Estimator::Ratio | Estimator::DoublyRobust => Ok(()),
+            Estimator::Judged if self.judged.is_none() => {
+                Err(cannot("no judged pairs").hint("draw them with 'unmissed annotate plan', have them judged, and give the file"))
+            }
+            Estimator::Normalized
+            | Estimator::Clipped
+            | Estimator::Hajek
+            | Estimator::Ratio
+            | Estimator::DoublyRobust
+            | Estimator::Judged => Ok(()),
         }
     }
 

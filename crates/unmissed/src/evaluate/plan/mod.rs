@@ -14,11 +14,11 @@ pub mod controlled;
 pub(in crate::evaluate) mod groups;
 pub(in crate::evaluate) mod guesses;
 mod matched_findings;
-mod meaningless;
+pub(in crate::evaluate) mod meaningless;
 pub(in crate::evaluate) mod omega;
 pub(in crate::evaluate) mod row_dependent;
 pub(in crate::evaluate) mod settings;
-mod settle;
+pub(in crate::evaluate) mod settle;
 pub(in crate::evaluate) mod table;
 
 use self::guesses::Robust;
@@ -130,7 +130,8 @@ impl<'a> Plan<'a> {
 fn controlled_abandonment(settings: &Settings, terms: &[Term]) -> Option<Vec<f64>> {
     let has_product = terms.iter().any(|term| matches!(term.kind, Kind::Product));
     let (shown, of) = settings.controlled.filter(|_| has_product)?;
-    Some(controlled::abandonment(shown, of, settings.depth.min(shown as usize)))
+    // By the largest k, not by the longest list: bounds that follow from it must not depend on the rows.
+    Some(controlled::abandonment(shown, of, settings.kmax().min(shown as usize)))
 }
 
 /// Constants by k and block of columns; columns that are not summed in fixed point have any.

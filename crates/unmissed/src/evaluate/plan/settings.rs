@@ -3,6 +3,7 @@
 //! Two tallies can be merged when their settings are the same; the finish needs nothing else but the tallies themselves.
 
 use super::omega::Omega;
+use crate::data::IgnoredDigest;
 use crate::error::Result;
 use crate::evaluate::findings::Finding;
 use crate::evaluate::tally::fixed::BLOCK;
@@ -137,6 +138,9 @@ pub(in crate::evaluate) struct Settings {
     pub(in crate::evaluate) hajek: bool,
     /// The sum of the given numbers of relevant labels, when they are given.
     pub(in crate::evaluate) relevant: Option<u64>,
+    /// The pairs that were taken out of the predictions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::evaluate) ignored: Option<IgnoredDigest>,
     /// By term, then by k and column: the power of two that no row term exceeds. Empty for terms without such a bound.
     pub(in crate::evaluate) bounds: Vec<Vec<i32>>,
     pub(in crate::evaluate) findings: Vec<Finding>,
@@ -194,7 +198,7 @@ impl Settings {
                 Estimator::Observed => column.origin.is_none(),
                 Estimator::Clipped => column.clip.is_some(),
                 Estimator::Unbiased | Estimator::Normalized | Estimator::Hajek => column.origin.is_some() && column.clip.is_none(),
-                Estimator::Omega | Estimator::Ratio | Estimator::DoublyRobust => false,
+                Estimator::Omega | Estimator::Ratio | Estimator::DoublyRobust | Estimator::Judged => false,
             };
             fits.then_some(place)
         };

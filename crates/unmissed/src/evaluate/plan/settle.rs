@@ -42,21 +42,28 @@ impl Settings {
 
 impl Evaluation<'_> {
     /// Checks everything and settles what is computed.
-    pub(in crate::evaluate) fn settle(&self, positives: &Positives) -> Result<(Settings, Table, Vec<Option<OmegaFit>>)> {
+    /// `positives` are those of all rows, `looked_up` the labels that may be looked up.
+    pub(in crate::evaluate) fn settle(
+        &self,
+        positives: &Positives,
+        looked_up: &Positives,
+    ) -> Result<(Settings, Table, Vec<Option<OmegaFit>>)> {
         self.check()?;
         let mut notes = self.notes.clone();
         let mut metrics = self.chosen_metrics(&mut notes)?;
         let mut findings = self.early_findings(positives)?;
+        findings.extend(self.given_findings.iter().cloned());
+        findings.extend(self.misalignments());
         findings.extend(meaningless::leave_out(self, &mut metrics)?);
         let row_dependent = self.choose_row_dependent(&metrics, &mut notes)?;
         let wants = |estimator| metrics.iter().any(|chosen| chosen.wants(estimator));
         let robust = if wants(Estimator::DoublyRobust) { self.known_pairs() } else { Vec::new() };
-        let (columns, table, extremes) = columns::table(self, positives)?;
+        let (columns, table, extremes) = columns::table(self, looked_up)?;
         notes.extend(self.reading_notes(&robust));
         let longest = |offsets: &[u64]| offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
         let stored = self.models.iter().map(|(_, scores)| longest(scores.offsets())).max().unwrap_or(1);
         let mut settings = Settings {
-            request: EvaluateRequest { shard: Shard::whole(), ..self.request.clone() },
+            request: EvaluateRequest { shard: Shard::whole(), ignore: None, ..self.request.clone() },
             rows: self.truth.rows() as u64,
             labels: self.truth.cols() as u64,
             depth: self.request.k.largest().min(stored).max(1),
@@ -75,6 +82,7 @@ impl Evaluation<'_> {
             is_controlled: self.request.rate.is_some(),
             relevant: self.label_counts.as_ref().map(|counts| counts.iter().map(|count| u64::from(*count)).sum()),
             hajek: wants(Estimator::Hajek),
+            ignored: self.ignored.as_ref().map(|ignored| ignored.digest()),
             bounds: Vec::new(),
             findings,
             notes,
@@ -149,6 +157,9 @@ impl Evaluation<'_> {
             notes.push(format!("conventions: {}", changed.join(", ")));
         }
         notes.extend(self.weights.as_ref().map(|(name, _)| format!("weights: {name}")));
+        if let Some(ignored) = &self.ignored {
+            notes.push(ignored_note(ignored.digest().pairs, ignored.shared_with(self.truth)));
+        }
         for kind in robust {
             let (from, assumption) = match kind {
                 KnownPairs::Shown => ("shown pairs", Assumption::ShownPairs),
@@ -179,18 +190,31 @@ impl Evaluation<'_> {
             if let Some((label, prior)) = implied.impossible.first() {
                 let count = implied.impossible.len();
                 let prior = if *prior < 1e6 { format!("{prior:.2}") } else { format!("{prior:.1e}") };
+                let label = self.label_names.map_or_else(|| label.to_string(), |names| names.with_id(*label as usize));
                 let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior}", p.origin());
                 findings.push(Finding::new(&U004, text).of_propensity(p.origin().to_string()));
             }
         }
         let counted = positives.ids.iter().zip(&positives.counts);
         let unseen: Vec<u64> = counted.filter(|(label, _)| stats.count(**label) == 0).map(|(_, count)| *count).collect();
-        if !unseen.is_empty() {
-            let count: u64 = unseen.iter().sum();
-            let share = 100.0 * count as f64 / positives.total() as f64;
-            let text = format!("{} labels, {count} test positives ({share:.1} %)", unseen.len());
-            findings.push(Finding::new(&U005, text));
-        }
+        findings.extend(unseen_finding(&unseen, positives.total()));
         Ok(findings)
+    }
+}
+
+/// Test labels that do not occur in training, by how often they occur; `total` are all test positives.
+pub(in crate::evaluate) fn unseen_finding(unseen: &[u64], total: u64) -> Option<Finding> {
+    let count: u64 = unseen.iter().sum();
+    let share = 100.0 * count as f64 / total as f64;
+    let text = format!("{} labels, {count} test positives ({share:.1} %)", unseen.len());
+    (!unseen.is_empty()).then(|| Finding::new(&U005, text))
+}
+
+/// What was taken out of the predictions, and what that does to test labels.
+pub(in crate::evaluate) fn ignored_note(pairs: u64, relevant: u64) -> String {
+    let start = format!("ignored: {pairs} pairs are taken out of the predictions");
+    match relevant {
+        0 => start,
+        _ => format!("{start}; {relevant} of them are observed labels of their rows, which no prediction can hit"),
     }
 }

@@ -110,12 +110,27 @@ impl Table {
         }
     }
 
+    /// Whether both tables say the same about a label that both have.
+    pub(in crate::evaluate) fn agrees(&self, other: &Table, label: u32) -> bool {
+        let (a, b) = (self.place(label), other.place(label));
+        let variances = |table: &Table, place: usize| match table.variance.is_empty() {
+            true => Vec::new(),
+            false => table.variance[place * table.width..(place + 1) * table.width].to_vec(),
+        };
+        self.width == other.width
+            && self.error_width == other.error_width
+            && self.inverse_at(a) == other.inverse_at(b)
+            && self.group(a) == other.group(b)
+            && self.errors(a) == other.errors(b)
+            && variances(self, a) == variances(other, b)
+    }
+
     /// The labels of both tables, which must agree where both have a label: `Err` has a label where they do not.
     pub(in crate::evaluate) fn union(&self, other: &Table) -> Result<Table, u32> {
         let (Some(a), Some(b)) = (&self.ids, &other.ids) else { return Ok(self.clone()) };
         let mut labels: Vec<u32> = a.iter().chain(b).copied().collect();
         labels.sort_unstable();
-        let differs = |pair: &&[u32]| pair[0] == pair[1] && self.restricted(&pair[..1]) != other.restricted(&pair[..1]);
+        let differs = |pair: &&[u32]| pair[0] == pair[1] && !self.agrees(other, pair[0]);
         if let Some(pair) = labels.windows(2).find(differs) {
             return Err(pair[0]);
         }

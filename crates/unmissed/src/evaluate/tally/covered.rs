@@ -17,6 +17,36 @@ impl Covered {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
+    /// The rows with these numbers; `Err` has one that occurs twice.
+    pub(in crate::evaluate) fn of_numbers(numbers: &[u32]) -> Result<Covered, u64> {
+        let mut sorted: Vec<u64> = numbers.iter().copied().map(u64::from).collect();
+        sorted.sort_unstable();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for number in sorted {
+            match ranges.last_mut() {
+                Some(last) if number < last.end => return Err(number),
+                Some(last) if number == last.end => last.end += 1,
+                _ => ranges.push(number..number + 1),
+            }
+        }
+        Ok(Covered(ranges))
+    }
+
+    /// The number after the last.
+    pub(in crate::evaluate) fn end(&self) -> u64 {
+        self.0.last().map_or(0, |range| range.end)
+    }
+
+    /// How many ranges it takes.
+    pub(in crate::evaluate) fn ranges(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The same rows behind so many others.
+    pub(in crate::evaluate) fn shifted(&self, by: u64) -> Covered {
+        Covered(self.0.iter().map(|range| range.start.saturating_add(by)..range.end.saturating_add(by)).collect())
+    }
+
     /// The rows of both; `Err` has a row that both cover.
     pub(in crate::evaluate) fn union(&self, other: &Covered) -> Result<Covered, u64> {
         let mut all: Vec<Range<u64>> = self.0.iter().chain(&other.0).cloned().collect();
@@ -57,6 +87,9 @@ mod tests {
         assert_eq!(ends.rows(), 5);
         assert_eq!(part(3..7).union(&ends), Ok(part(0..9)));
         assert_eq!(ends.union(&part(8..12)), Err(8));
+        assert_eq!(Covered::of_numbers(&[8, 1, 7, 0, 2]), Ok(ends.clone()));
+        assert_eq!(Covered::of_numbers(&[3, 1, 3]), Err(3));
+        assert_eq!((ends.shifted(4), ends.end()), (part(4..7).union(&part(11..13)).unwrap(), 9));
         assert_eq!(part(2..2).union(&part(0..9)), Ok(part(0..9)));
         assert_eq!(Covered::from_ends(&ends.ends(), 9), Some(ends.clone()));
         assert_eq!(Covered::from_ends(&ends.ends(), 8), None);

@@ -105,19 +105,25 @@ impl LabelTally {
 
     /// The sum of two tallies.
     pub(in crate::evaluate) fn merge(&self, other: &LabelTally) -> LabelTally {
-        let rows = |tally: &LabelTally| -> Vec<(u32, u32, u32, u32)> {
-            let entry = |place: usize| tally.entries(place).map(move |(rank, p, h)| (tally.ids[place], rank, p, h));
-            (0..tally.ids.len()).flat_map(entry).collect()
-        };
-        let mut all = [rows(self), rows(other)].concat();
-        all.sort_unstable();
-        let mut merged = LabelTally::new();
-        for same in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            // Counts of rows, of which there are fewer than 2^32.
-            let sum = |of: fn(&(u32, u32, u32, u32)) -> u32| same.iter().map(of).fold(0, u32::saturating_add);
-            merged.push(same[0].0, same[0].1, sum(|entry| entry.2), sum(|entry| entry.3));
+        fn rows(tally: &LabelTally) -> impl Iterator<Item = ((u32, u32), u32, u32)> {
+            let entry = move |place: usize| tally.entries(place).map(move |(rank, p, h)| ((tally.ids[place], rank), p, h));
+            (0..tally.ids.len()).flat_map(entry)
         }
-        merged
+        let mut merged = LabelTally::new();
+        let (mut left, mut right) = (rows(self).peekable(), rows(other).peekable());
+        loop {
+            let next = match (left.peek(), right.peek()) {
+                (Some(a), Some(b)) => a.0.min(b.0),
+                (Some(one), None) | (None, Some(one)) => one.0,
+                (None, None) => return merged,
+            };
+            // Counts of rows, of which there are fewer than 2^32.
+            let (mut predicted, mut hits) = (0u32, 0u32);
+            for (_, p, h) in [left.next_if(|one| one.0 == next), right.next_if(|one| one.0 == next)].into_iter().flatten() {
+                (predicted, hits) = (predicted.saturating_add(p), hits.saturating_add(h));
+            }
+            merged.push(next.0, next.1, predicted, hits);
+        }
     }
 }
 
@@ -254,7 +260,8 @@ impl Positives {
     pub(in crate::evaluate) fn merge(&self, other: &Positives) -> Positives {
         let pairs = |p: &Positives| -> Vec<(u32, u64)> { p.ids.iter().copied().zip(p.counts.iter().copied()).collect() };
         let mut all = [pairs(self), pairs(other)].concat();
-        all.sort_unstable();
+        // Two sorted runs: this takes one look at each.
+        all.sort();
         let (ids, counts) =
             all.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|e| e.1).fold(0, u64::saturating_add))).unzip();
         Positives { ids, counts }

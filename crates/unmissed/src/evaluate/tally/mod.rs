@@ -12,6 +12,7 @@ mod file;
 pub(in crate::evaluate) mod fixed;
 pub(in crate::evaluate) mod labels;
 pub(in crate::evaluate) mod layout;
+pub(in crate::evaluate) mod open;
 pub(in crate::evaluate) mod precise;
 pub(in crate::evaluate) mod row_sample;
 pub(in crate::evaluate) mod sums;
@@ -20,9 +21,11 @@ pub(in crate::evaluate) use self::covered::Covered;
 pub(in crate::evaluate) use self::entries::Entries;
 
 use self::labels::{LabelTally, Positives};
+use self::open::{MOST_NUMBERS, Open};
 use self::row_sample::RowSample;
 use self::sums::Totals;
 use crate::error::{Error, Result};
+use crate::evaluate::findings::Finding;
 use crate::evaluate::plan::settings::Settings;
 use crate::evaluate::plan::table::Table;
 
@@ -40,12 +43,14 @@ pub struct Tally {
     pub(in crate::evaluate) entries: Option<Entries>,
     /// Single rows, when the finish needs them.
     pub(in crate::evaluate) sample: Option<RowSample>,
+    /// What is not settled before all rows are there, of a stream.
+    pub(in crate::evaluate) open: Option<Open>,
 }
 
 impl Tally {
     /// The number of rows that it covers.
     pub fn rows(&self) -> u64 {
-        self.covered.rows()
+        self.covered.rows() + self.open.as_ref().map_or(0, |open| open.scattered)
     }
 
     /// Merges the tallies of parts of the rows, in any order. They must come from the same evaluation and must not overlap.
@@ -60,16 +65,39 @@ impl Tally {
         Ok(all)
     }
 
-    fn and(mut self, mut other: Tally) -> Result<Tally> {
-        let with_bounds = Settings { bounds: other.settings.bounds.clone(), ..self.settings.clone() };
+    /// Both together. Streams that numbered their rows themselves are put behind each other.
+    pub(in crate::evaluate) fn and(mut self, mut other: Tally) -> Result<Tally> {
+        if let (Some(a), Some(b)) = (&self.open, &other.open)
+            && a.automatic
+            && b.automatic
+        {
+            let by = self.covered.end();
+            other.covered = other.covered.shifted(by);
+            if other.covered.end() > MOST_NUMBERS {
+                return Err(too_many_rows(other.covered.end()));
+            }
+            other.sample.iter_mut().for_each(|sample| sample.shift(by as u32));
+        }
+        let depth = self.settings.depth.max(other.settings.depth);
+        for tally in [&mut self, &mut other].into_iter().filter(|tally| tally.open.is_some()) {
+            let from = std::mem::replace(&mut tally.settings.depth, depth);
+            tally.sample.iter_mut().for_each(|sample| sample.widen(from, depth));
+        }
+        // Parts may differ in what was found about them.
+        let findings = std::mem::take(&mut self.settings.findings);
+        let with_bounds =
+            Settings { bounds: other.settings.bounds.clone(), findings: other.settings.findings.clone(), ..self.settings.clone() };
+        if self.open.is_some() != other.open.is_some() {
+            return Err(Error::value("these tallies are not parts of the same evaluation")
+                .expected("parts of a stream, or parts of data of known size")
+                .found("one of each"));
+        }
         if with_bounds != other.settings {
             return Err(Error::value("these tallies are not parts of the same evaluation")
                 .expected("the same data, models, metrics and settings in every part")
                 .found(difference(&with_bounds, &other.settings)));
         }
-        let covered = self.covered.union(&other.covered).map_err(|row| {
-            Error::value("two tallies cover the same rows").found(format!("row {row} in both")).hint("give each shard once")
-        })?;
+        let covered = self.covered.union(&other.covered).map_err(twice)?;
         for tally in [&mut self, &mut other] {
             tally.table = tally.table.restricted(&tally.weighed());
         }
@@ -83,12 +111,19 @@ impl Tally {
         if self.settings.bounds != other.settings.bounds {
             return Err(differs("labels that these rows do not have".into()));
         }
+        self.settings.findings = both(findings, std::mem::take(&mut other.settings.findings));
+        let (seed, depth) = (self.settings.request.seed, self.settings.depth);
+        let sample = match (&self.sample, &other.sample) {
+            (Some(a), Some(b)) => Some(RowSample::merge(&[a, b], seed, depth).map_err(|row| twice(u64::from(row)))?),
+            _ => None,
+        };
         self.totals.merge(&other.totals);
         let entries = self.entries.zip(other.entries).map(|(a, b)| a.merge(b));
-        let (seed, depth) = (self.settings.request.seed, self.settings.depth);
-        let sample = self.sample.as_ref().zip(other.sample.as_ref()).map(|(a, b)| a.merge(b, seed, depth));
         let labels = self.labels.iter().zip(&other.labels).map(|(a, b)| a.merge(b)).collect();
-        Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, sample, covered, ..self })
+        let mut covered = covered;
+        let mut open = self.open.take().zip(other.open).map(|(a, b)| a.and(b));
+        open.iter_mut().for_each(|open| open.bound(&mut covered));
+        Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, sample, covered, open, ..self })
     }
 
     /// Labels that the finish looks up, ascending: the positive ones, and if need be the predicted ones.
@@ -112,6 +147,28 @@ impl Tally {
             .found(self.rows().to_string())
             .hint("merge the tallies of all shards"))
     }
+}
+
+/// The findings of either, each once; the same in whatever order tallies are merged.
+fn both(mut ours: Vec<Finding>, theirs: Vec<Finding>) -> Vec<Finding> {
+    if ours != theirs {
+        ours.extend(theirs);
+        ours.sort_by(|a, b| (&a.code, &a.message).cmp(&(&b.code, &b.message)));
+        ours.dedup();
+    }
+    ours
+}
+
+fn twice(row: u64) -> Error {
+    Error::value("two tallies cover the same rows").found(format!("row {row} in both")).hint("give each shard once")
+}
+
+/// More rows than numbers.
+pub(in crate::evaluate) fn too_many_rows(rows: u64) -> Error {
+    Error::value("too many rows for one evaluation")
+        .expected(format!("at most {MOST_NUMBERS}"))
+        .found(rows.to_string())
+        .hint("evaluate parts of the rows")
 }
 
 /// Which settings differ, for the message: those of the request by their own names.

@@ -3,7 +3,8 @@
 //! The variance of a mean over labels, and what uncertain propensities do to a product or a ratio, are sums over rows that can only
 //! be taken when the totals are known. A tally keeps the rows for that: all of them up to [`MOST_ROWS`], else those with the smallest
 //! hashes of their numbers. The smallest of two parts together are the smallest of the whole, so samples merge into that of the
-//! whole wherever the rows are cut.
+//! whole wherever the rows are cut. Streams that number their rows themselves are put behind each other when they are merged; the
+//! hashes stay those of the old numbers, by which the rows were chosen.
 
 use crate::rng::{Purpose, row_key, uniform_at};
 use crate::top_k::NONE;
@@ -17,6 +18,8 @@ pub(in crate::evaluate) const MOST_ROWS: usize = 1 << 16;
 pub(in crate::evaluate) struct RowSample {
     /// Numbers of the rows, ascending.
     pub(super) rows: Vec<u32>,
+    /// Numbers whose hashes chose the rows.
+    pub(super) keys: Vec<u32>,
     /// Where the observed labels of each row start, and at the end their number.
     pub(super) offsets: Vec<u64>,
     /// Observed labels, ascending within a row.
@@ -27,16 +30,33 @@ pub(in crate::evaluate) struct RowSample {
 
 /// The rows of a range that its sample has, ascending.
 pub(in crate::evaluate) fn sampled(seed: u64, rows: Range<usize>) -> Vec<usize> {
-    smallest(seed, rows.collect(), |row| *row as u32)
+    smallest(seed, rows.collect(), |row| [*row as u32; 2])
 }
 
-/// Those with the smallest hashes, in the order that they were given in.
-fn smallest<T>(seed: u64, rows: Vec<T>, number: impl Fn(&T) -> u32) -> Vec<T> {
+/// The hashes by which rows are chosen.
+#[derive(Clone, Copy)]
+pub(in crate::evaluate) struct RowHash(u64);
+
+impl RowHash {
+    pub(in crate::evaluate) fn new(seed: u64) -> RowHash {
+        RowHash(row_key(seed, Purpose::RowSample, 0))
+    }
+
+    pub(in crate::evaluate) fn of(self, key: u32) -> f64 {
+        uniform_at(self.0, key)
+    }
+}
+
+/// Those with the smallest hashes, in the order that they were given in; `numbers` are the number and the key of a row.
+fn smallest<T>(seed: u64, rows: Vec<T>, numbers: impl Fn(&T) -> [u32; 2]) -> Vec<T> {
     if rows.len() <= MOST_ROWS {
         return rows;
     }
-    let key = row_key(seed, Purpose::RowSample, 0);
-    let hash = |row: &T| (uniform_at(key, number(row)), number(row));
+    let of = RowHash::new(seed);
+    let hash = |row: &T| {
+        let [number, key] = numbers(row);
+        (of.of(key), number)
+    };
     let mut hashes: Vec<(f64, u32)> = rows.iter().map(&hash).collect();
     let (_, last, _) = hashes.select_nth_unstable_by(MOST_ROWS - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let last = *last;
@@ -49,9 +69,10 @@ impl RowSample {
         RowSample { offsets: vec![0], tops: vec![Vec::new(); models], ..RowSample::default() }
     }
 
-    /// Adds a row, after those with smaller numbers: its labels, in any order, and the top list of each model.
-    pub(in crate::evaluate) fn push<'a>(&mut self, row: u32, labels: &[u32], tops: impl Iterator<Item = &'a [u32]>) {
+    /// Adds a row, after those with smaller numbers: its number and key, its labels, in any order, and the top list of each model.
+    pub(in crate::evaluate) fn push<'a>(&mut self, [row, key]: [u32; 2], labels: &[u32], tops: impl Iterator<Item = &'a [u32]>) {
         self.rows.push(row);
+        self.keys.push(key);
         let start = self.positives.len();
         self.positives.extend_from_slice(labels);
         self.positives[start..].sort_unstable();
@@ -75,20 +96,45 @@ impl RowSample {
         &slots[..slots.iter().position(|label| *label == NONE).unwrap_or(depth)]
     }
 
-    /// The sample of both parts.
-    pub(super) fn merge(&self, other: &RowSample, seed: u64, depth: usize) -> RowSample {
-        let places = |of: usize, sample: &RowSample| (0..sample.len()).map(move |place| (of, place)).collect::<Vec<_>>();
-        let mut all = [places(0, self), places(1, other)].concat();
-        let sample = |of: usize| if of == 0 { self } else { other };
-        let number = |(of, place): &(usize, usize)| sample(*of).rows[*place];
-        all.sort_by_key(&number);
-        let mut merged = RowSample::new(self.tops.len());
-        for (of, place) in smallest(seed, all, number) {
-            let from = sample(of);
-            let tops = from.tops.iter().map(|tops| &tops[place * depth..(place + 1) * depth]);
-            merged.push(from.rows[place], from.labels(place), tops);
+    /// The sample of all parts; `Err` has the number of a row that several have.
+    pub(in crate::evaluate) fn merge(parts: &[&RowSample], seed: u64, depth: usize) -> Result<RowSample, u32> {
+        let places = parts.iter().enumerate().flat_map(|(of, part)| (0..part.len()).map(move |place| (of, place)));
+        let mut all: Vec<(usize, usize)> = places.collect();
+        let numbers = |(of, place): &(usize, usize)| [parts[*of].rows[*place], parts[*of].keys[*place]];
+        all.sort_by_key(|at| numbers(at)[0]);
+        if let Some(twice) = all.windows(2).find(|pair| numbers(&pair[0])[0] == numbers(&pair[1])[0]) {
+            return Err(numbers(&twice[0])[0]);
         }
-        merged
+        let mut merged = RowSample::new(parts.first().map_or(0, |part| part.tops.len()));
+        for (of, place) in smallest(seed, all, numbers) {
+            let from = parts[of];
+            let tops = from.tops.iter().map(|tops| &tops[place * depth..(place + 1) * depth]);
+            merged.push([from.rows[place], from.keys[place]], from.labels(place), tops);
+        }
+        Ok(merged)
+    }
+
+    /// The largest hash in a sample that is full: rows with larger ones have no place in it.
+    pub(in crate::evaluate) fn bar(&self, seed: u64) -> Option<f64> {
+        let of = RowHash::new(seed);
+        (self.len() >= MOST_ROWS).then(|| self.keys.iter().map(|key| of.of(*key)).fold(0.0, f64::max))
+    }
+
+    /// Makes room for longer top lists.
+    pub(in crate::evaluate) fn widen(&mut self, from: usize, to: usize) {
+        for tops in self.tops.iter_mut().filter(|_| from < to) {
+            let mut wide = Vec::with_capacity(tops.len() / from.max(1) * to);
+            for top in tops.chunks_exact(from) {
+                wide.extend_from_slice(top);
+                wide.resize(wide.len() + to - from, NONE);
+            }
+            *tops = wide;
+        }
+    }
+
+    /// Puts the rows behind so many others.
+    pub(super) fn shift(&mut self, by: u32) {
+        self.rows.iter_mut().for_each(|row| *row = row.saturating_add(by));
     }
 
     /// Whether rows, labels and lists are in order and within bounds, for samples that come from files.
@@ -97,6 +143,7 @@ impl RowSample {
         let is_label = |label: &u32| u64::from(*label) < labels;
         let ascends = |list: &[u32]| list.windows(2).all(|pair| pair[0] < pair[1]);
         count <= MOST_ROWS
+            && self.keys.len() == count
             && ascends(&self.rows)
             && self.rows.last().is_none_or(|row| u64::from(*row) < rows)
             && self.offsets.len() == count + 1
@@ -119,7 +166,7 @@ mod tests {
         let mut sample = RowSample::new(1);
         for row in sampled(7, rows) {
             let row = row as u32;
-            sample.push(row, &[row % 5, 9], [[row % 3, NONE].as_slice()].into_iter());
+            sample.push([row; 2], &[row % 5, 9], [[row % 3, NONE].as_slice()].into_iter());
         }
         sample
     }
@@ -133,8 +180,14 @@ mod tests {
         let cuts = [0, 1, 3000, MOST_ROWS + 77, rows];
         let mut parts: Vec<RowSample> = cuts.windows(2).map(|pair| sample(pair[0]..pair[1])).collect();
         parts.swap(0, 2);
-        let merged = parts[1..].iter().fold(parts[0].clone(), |all, part| all.merge(part, 7, 2));
+        let merged = parts[1..].iter().fold(parts[0].clone(), |all, part| RowSample::merge(&[&all, part], 7, 2).unwrap());
         assert_eq!(merged, whole);
+        assert_eq!(RowSample::merge(&parts.iter().collect::<Vec<_>>(), 7, 2).unwrap(), whole);
+        assert_eq!(RowSample::merge(&[&parts[0], &parts[1], &parts[0]], 7, 2).unwrap_err(), parts[0].rows[0]);
+        let mut wide = whole.clone();
+        wide.widen(2, 5);
+        assert_eq!((wide.top(0, 4, 5), wide.tops[0].len()), (whole.top(0, 4, 2), 5 * MOST_ROWS));
+        assert!(whole.bar(7).is_some_and(|bar| (0.6..0.72).contains(&bar)) && parts[1].bar(7).is_none());
         assert_eq!((whole.top(0, 4, 2).len(), whole.labels(4).len()), (1, 2));
         // Every row has the same chance: the share of the first half is near one half.
         let first = whole.rows.iter().filter(|row| (**row as usize) < rows / 2).count() as f64 / MOST_ROWS as f64;

@@ -95,6 +95,7 @@ fn stacked(context: &Context<'_>, source: &Source, [uncorrected, joint]: [&Model
         controlled: &source.controlled.select_rows(rows),
         rate: &source.rate(),
         shown: shown.as_ref(),
+        weights: None,
         seed: context.seed,
     };
     Ok(stack.fit()?.model)

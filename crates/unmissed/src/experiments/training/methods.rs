@@ -67,6 +67,7 @@ pub(super) fn tried(context: &Context<'_>, world: &World, seed: u64) -> Result<V
             controlled: &world.controlled,
             rate: &world.rate,
             shown,
+            weights: None,
             seed,
         };
         add(name, None, &stack.fit()?.model)?;

@@ -2,7 +2,7 @@
 
 use super::PropensityEstimator;
 use super::anchors::SureRows;
-use crate::data::{LabelStats, Labels, Rate};
+use crate::data::{KnownPair, LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::dag::Dag;
 
@@ -17,6 +17,8 @@ pub enum EstimatorInput {
     Hierarchy,
     /// Which items were bought with a label, and which rows were viewed with an item.
     Relation,
+    /// Judged pairs of models' top lists.
+    Judged,
     /// How often labels are observed on their surest rows, which follows from the training data and their features.
     SureRows,
 }
@@ -34,11 +36,12 @@ pub struct InputField {
 
 impl EstimatorInput {
     /// All kinds.
-    pub const ALL: [EstimatorInput; 5] = [
+    pub const ALL: [EstimatorInput; 6] = [
         EstimatorInput::Controlled,
         EstimatorInput::Later,
         EstimatorInput::Hierarchy,
         EstimatorInput::Relation,
+        EstimatorInput::Judged,
         EstimatorInput::SureRows,
     ];
 
@@ -63,6 +66,11 @@ impl EstimatorInput {
             EstimatorInput::Hierarchy => {
                 &[InputField { name: "hierarchy", value: "TSV", help: "Lines 'child TAB parent' of label ids" }]
             }
+            EstimatorInput::Judged => &[InputField {
+                name: "judged",
+                value: "CSV",
+                help: "Judged pairs, beside the plan by which they were drawn ('unmissed annotate plan')",
+            }],
             // Follows from the training data.
             EstimatorInput::SureRows => &[],
             EstimatorInput::Relation => &[
@@ -115,6 +123,7 @@ pub struct PropensityEvidence<'a> {
     later: Option<&'a Labels<'a>>,
     hierarchy: Option<&'a Dag>,
     relation: Option<RelationPairs<'a>>,
+    judged: Option<&'a [KnownPair]>,
     sure_rows: Option<&'a SureRows>,
 }
 
@@ -128,6 +137,7 @@ impl<'a> PropensityEvidence<'a> {
             later: None,
             hierarchy: None,
             relation: None,
+            judged: None,
             sure_rows: None,
         }
     }
@@ -160,6 +170,13 @@ impl<'a> PropensityEvidence<'a> {
         self
     }
 
+    /// Adds pairs of models' top lists whose relevance is known, by being observed or judged.
+    #[must_use]
+    pub fn judged(mut self, pairs: &'a [KnownPair]) -> Self {
+        self.judged = Some(pairs);
+        self
+    }
+
     /// Adds how often labels are observed on their surest rows.
     #[must_use]
     pub fn sure_rows(mut self, sure_rows: &'a SureRows) -> Self {
@@ -184,6 +201,7 @@ impl<'a> PropensityEvidence<'a> {
             EstimatorInput::Later => self.later.is_some(),
             EstimatorInput::Hierarchy => self.hierarchy.is_some(),
             EstimatorInput::Relation => self.relation.is_some(),
+            EstimatorInput::Judged => self.judged.is_some(),
             EstimatorInput::SureRows => self.sure_rows.is_some(),
         }
     }
@@ -225,6 +243,10 @@ impl<'a> PropensityEvidence<'a> {
 
     pub(super) fn hierarchy_of(&self, estimator: &str) -> Result<&'a Dag> {
         self.hierarchy.ok_or_else(|| lacks(estimator, EstimatorInput::Hierarchy))
+    }
+
+    pub(super) fn judged_of(&self, estimator: &str) -> Result<&'a [KnownPair]> {
+        self.judged.ok_or_else(|| lacks(estimator, EstimatorInput::Judged))
     }
 
     pub(super) fn sure_rows_of(&self, estimator: &str) -> Result<&'a SureRows> {

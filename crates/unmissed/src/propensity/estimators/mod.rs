@@ -7,6 +7,7 @@
 //! | [`timelapse`] | a later snapshot of the same rows | upper |
 //! | [`hierarchy`] | ancestors that observed labels imply | upper |
 //! | [`relation`] | what was viewed with what was bought with a label | none |
+//! | [`judged`] | judged pairs of models' top lists | none |
 //! | [`anchors`] | observed labels alone, on the rows on which a label is surest | lower |
 //!
 //! An estimator is an entry of [`PROPENSITY_ESTIMATORS`]: it names the evidence that it needs and its options, and turns
@@ -22,6 +23,7 @@ pub mod direct;
 mod estimate;
 mod evidence;
 pub mod hierarchy;
+pub mod judged;
 mod options;
 pub mod relation;
 pub mod shrunken;
@@ -33,6 +35,7 @@ pub use direct::Direct;
 pub use estimate::{Diagnostic, Estimate, EstimatedValues};
 pub use evidence::{ControlledSet, EstimatorInput, InputField, PropensityEvidence, RelationPairs};
 pub use hierarchy::Hierarchy;
+pub use judged::JudgedPropensities;
 pub use options::{CURVE, EstimatorOption, LEVEL, OptionKind, SEED, SHRINK};
 pub use relation::Relation;
 pub use shrunken::Shrunken;
@@ -46,7 +49,7 @@ use crate::spec::Named;
 
 /// All propensity estimators.
 pub static PROPENSITY_ESTIMATORS: &[&dyn PropensityEstimator] =
-    &[&direct::Entry, &shrunken::Entry, &timelapse::Entry, &hierarchy::Entry, &relation::Entry, &anchors::Entry];
+    &[&direct::Entry, &shrunken::Entry, &timelapse::Entry, &hierarchy::Entry, &relation::Entry, &judged::Entry, &anchors::Entry];
 
 /// A way to get propensities from evidence. Only this crate implements it.
 pub trait PropensityEstimator: Named + Sealed + Sync {

@@ -37,7 +37,7 @@ impl ExplorerView {
 }
 
 /// JSON in which no text can end the script element or be taken for markup.
-fn in_script(json: &str) -> String {
+pub(super) fn in_script(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
         match c {

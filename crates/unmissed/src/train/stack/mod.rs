@@ -33,6 +33,7 @@ use guard::Compared;
 use pairs::Pairs;
 use regression::Regression;
 pub(super) use regression::point;
+use std::collections::HashMap;
 
 /// What a stack is made of.
 pub struct Stack<'a> {
@@ -50,6 +51,8 @@ pub struct Stack<'a> {
     pub rate: &'a Rate,
     /// The pairs that were shown, when they are known.
     pub shown: Option<&'a Labels<'a>>,
+    /// How many pairs each shown pair stands for, by row and label, where they were not all drawn alike; 1 for those that are missing.
+    pub weights: Option<&'a HashMap<(u32, u32), f64>>,
     /// The seed of folds and samples.
     pub seed: u64,
 }

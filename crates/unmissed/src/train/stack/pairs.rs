@@ -78,7 +78,8 @@ impl Pairs {
                 match stack.shown {
                     Some(shown) => {
                         check_shown(positives, shown, row)?;
-                        shown.row_ids(row).iter().for_each(|label| add(*label, 1.0));
+                        let weight = |label: u32| stack.weights.and_then(|of| of.get(&(row as u32, label))).copied().unwrap_or(1.0);
+                        shown.row_ids(row).iter().for_each(|label| add(*label, weight(*label)));
                     }
                     None => {
                         let seen = positives.row_ids(row);

@@ -62,6 +62,7 @@ fn stacked(uncorrected: &Model, joint: &Model, rows: usize, with_shown: bool) ->
         controlled: &controlled,
         rate: &rate,
         shown: with_shown.then_some(&shown),
+        weights: None,
         seed: 1,
     };
     stack.fit().unwrap()
@@ -125,7 +126,10 @@ fn what_does_not_fit_is_refused() {
     let message = |rate: &str, counts: &[u64], shown: Option<&Labels<'_>>, controlled: &Dataset<'_>| {
         let rate = rate.parse().unwrap();
         let (uncorrected, joint) = (&right, &right);
-        Stack { uncorrected, joint, counts, rows: 10, controlled, rate: &rate, shown, seed: 0 }.fit().unwrap_err().to_string()
+        Stack { uncorrected, joint, counts, rows: 10, controlled, rate: &rate, shown, weights: None, seed: 0 }
+            .fit()
+            .unwrap_err()
+            .to_string()
     };
     assert!(message("8/50", &counts, None, &controlled).contains("expected r/m with m = 40 labels"));
     assert!(message("8/40", &counts[1..], None, &controlled).contains("the number of label counts"));

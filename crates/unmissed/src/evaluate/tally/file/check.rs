@@ -6,6 +6,7 @@ use crate::evaluate::tally::Tally;
 use crate::evaluate::tally::exact_layout::ExactLayout;
 use crate::evaluate::tally::labels::LabelTally;
 use crate::evaluate::tally::layout::Layout;
+use crate::evaluate::tally::open::MOST_NUMBERS;
 use crate::evaluate::tally::row_sample::RowSample;
 use crate::metrics::Shape;
 
@@ -36,7 +37,13 @@ impl Tally {
             return Err(broken("its sums"));
         }
         self.check_labels()?;
-        self.check_table()
+        self.check_table()?;
+        match &self.open {
+            Some(open) if !open.cancelling.fits(&self.settings)? || !open.unseen.is_sorted() || self.rows() > MOST_NUMBERS => {
+                Err(broken("its stream"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_labels(&self) -> Result<()> {
@@ -57,8 +64,9 @@ impl Tally {
             return Err(broken("its counts"));
         }
         let settings = &self.settings;
-        let is_sound = self.entries.as_ref().is_none_or(|of| of.is_sound(settings.models.len(), settings.labels, settings.rows));
-        let is_sample = |sample: &RowSample| sample.is_sound(settings.models.len(), settings.labels, settings.rows, settings.depth);
+        let rows = if self.open.is_some() { MOST_NUMBERS } else { settings.rows };
+        let is_sound = self.entries.as_ref().is_none_or(|of| of.is_sound(settings.models.len(), settings.labels, rows));
+        let is_sample = |sample: &RowSample| sample.is_sound(settings.models.len(), settings.labels, rows, settings.depth);
         if self.sample.as_ref().is_some_and(|sample| !is_sample(sample)) {
             return Err(broken("its sample of rows"));
         }

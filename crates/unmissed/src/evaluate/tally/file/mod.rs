@@ -2,8 +2,8 @@
 //!
 //! Eight bytes `unmissed`, the version, the settings as JSON with their length, then arrays of little-endian numbers with their
 //! lengths, and at the end a BLAKE3 checksum of everything before. Numbers keep every bit, so merged shards give the bytes of one
-//! run. Names that end in `.gz` or `.zst` are compressed. Files of version 3, which kept neither a sample of rows nor common errors of
-//! propensities, are read too, and those of version 2 (`v2.rs`).
+//! run. Names that end in `.gz` or `.zst` are compressed. Files of version 4, which knew no streams, are read too, those of version 3, which
+//! kept neither a sample of rows nor common errors of propensities, and those of version 2 (`v2.rs`).
 
 mod check;
 mod reader;
@@ -12,6 +12,7 @@ mod v2;
 use self::reader::Reader;
 use super::exact::{ExactSum, PIECES};
 use super::labels::{LabelTally, Positives};
+use super::open::{MOST_NUMBERS, Open};
 use super::row_sample::RowSample;
 use super::sums::{RowCounts, Totals};
 use super::{Covered, Entries, Tally};
@@ -22,7 +23,9 @@ use crate::evaluate::plan::table::Table;
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"unmissed";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
+/// The last version without streams.
+const WITHOUT_STREAMS: u32 = 4;
 /// The last version without a sample of rows.
 const WITHOUT_SAMPLE: u32 = 3;
 
@@ -77,6 +80,14 @@ impl Tally {
             put(&mut out, &sample.offsets);
             put(&mut out, &sample.positives);
             sample.tops.iter().for_each(|of_model| put(&mut out, of_model));
+            // Mostly rows are chosen by their own numbers.
+            put(&mut out, if sample.keys == sample.rows { &[] } else { &sample.keys });
+        }
+        put(&mut out, &[u8::from(self.open.is_some())]);
+        if let Some(open) = &self.open {
+            let json = serde_json::to_vec(open).map_err(|cause| Error::value(format!("cannot write the stream ({cause})")))?;
+            put(&mut out, &json);
+            put(&mut out, &open.unseen);
         }
         let sum = blake3::hash(&out);
         out.extend(sum.as_bytes());
@@ -89,7 +100,7 @@ impl Tally {
             return Err(Error::format("not a tally").expected("a file that 'evaluate --tally' wrote"));
         };
         let tally = match (Reader { rest }).take::<4>().map(u32::from_le_bytes)? {
-            WITHOUT_SAMPLE | VERSION => read_current(bytes)?,
+            WITHOUT_SAMPLE | WITHOUT_STREAMS | VERSION => read_current(bytes)?,
             v2::VERSION => v2::read(bytes)?,
             version => {
                 return Err(Error::format("a tally of another version")
@@ -116,7 +127,7 @@ fn read_current(bytes: &[u8]) -> Result<Tally> {
     let settings: Settings = reader.json()?;
     settings.check_size()?;
     let mut table = read_table(&mut reader, &settings)?;
-    let covered = Covered::from_ends(&reader.list::<u64>()?, settings.rows).ok_or_else(|| check::broken("its rows"))?;
+    let ends = reader.list::<u64>()?;
     let bounded = reader.list()?;
     let (pieces, beyond) = (reader.list::<i64>()?, reader.list::<u64>()?);
     let (pieces, rest) = pieces.as_chunks::<PIECES>();
@@ -136,10 +147,17 @@ fn read_current(bytes: &[u8]) -> Result<Tally> {
     if version != WITHOUT_SAMPLE {
         table.errors = reader.list()?;
         if reader.list::<u8>()? == [1] {
-            sample = Some(read_sample(&mut reader, &settings)?);
+            sample = Some(read_sample(&mut reader, &settings, version)?);
         }
     }
-    Ok(Tally { settings, table, covered, totals, labels, positives, entries, sample })
+    let mut open = None;
+    if version > WITHOUT_STREAMS && reader.list::<u8>()? == [1] {
+        open = Some(Open { unseen: Vec::new(), ..reader.json()? });
+        open.iter_mut().try_for_each(|open| reader.list().map(|unseen| open.unseen = unseen))?;
+    }
+    let rows = if open.is_some() { MOST_NUMBERS } else { settings.rows };
+    let covered = Covered::from_ends(&ends, rows).ok_or_else(|| check::broken("its rows"))?;
+    Ok(Tally { settings, table, covered, totals, labels, positives, entries, sample, open })
 }
 
 fn read_table(reader: &mut Reader<'_>, settings: &Settings) -> Result<Table> {
@@ -169,11 +187,17 @@ fn read_entries(reader: &mut Reader<'_>, settings: &Settings) -> Result<Entries>
     Ok(entries)
 }
 
-fn read_sample(reader: &mut Reader<'_>, settings: &Settings) -> Result<RowSample> {
+fn read_sample(reader: &mut Reader<'_>, settings: &Settings, version: u32) -> Result<RowSample> {
     let (rows, offsets, positives) = (reader.list()?, reader.list()?, reader.list()?);
-    let mut sample = RowSample { rows, offsets, positives, tops: Vec::new() };
+    let mut sample = RowSample { keys: Vec::new(), rows, offsets, positives, tops: Vec::new() };
     for _ in &settings.models {
         sample.tops.push(reader.list()?);
+    }
+    if version > WITHOUT_STREAMS {
+        sample.keys = reader.list()?;
+    }
+    if sample.keys.is_empty() {
+        sample.keys.clone_from(&sample.rows);
     }
     Ok(sample)
 }

@@ -78,6 +78,7 @@ impl From<OldSettings> for Settings {
             is_controlled: old.is_controlled,
             hajek: old.hajek,
             relevant: old.relevant,
+            ignored: None,
             bounds: Vec::new(),
             findings: old.findings,
             notes: old.notes,
@@ -139,7 +140,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tally> {
         found.predicted.iter_mut().for_each(|of_model| of_model.sort_unstable());
         entries = Some(found);
     }
-    Ok(Tally { settings, table, covered, totals, labels, positives, entries, sample: None })
+    Ok(Tally { settings, table, covered, totals, labels, positives, entries, sample: None, open: None })
 }
 
 /// Where version 2 had its sums: slots of best row terms, of models and of pairs, each `width` columns long, then counters.

@@ -1,0 +1,216 @@
+//! `unmissed annotate`: which pairs to have judged, and what that will bring.
+
+use crate::app::{App, Outcome};
+use crate::args::{Reading, Seed, folder, stem};
+use crate::cmd::evaluate::inputs::{self, Model};
+use std::path::{Path, PathBuf};
+use unmissed::cells;
+use unmissed::data::formats::Expected;
+use unmissed::data::{Csr, Judgements, LabelStats, Names, NamesOf, TextFile, Texts};
+use unmissed::evaluate::judged::{AnnotationPlan, ExpectedInterval, PLAN_FILE, PairNames, PlanData};
+use unmissed::report::{Column, Document, Table, page};
+use unmissed::request::{AnnotateRequest, KList, Level};
+use unmissed::{Error, Result};
+
+/// Have pairs of rows and labels judged: draw them, with what their judgement will bring
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  unmissed annotate plan --test test.txt --predictions p.txt --budget 60 -o judged")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Plan(Box<PlanArgs>),
+}
+
+/// Draw pairs of the models' top lists with known probabilities, and foretell the intervals
+#[derive(clap::Args)]
+#[command(
+    after_help = "Writes DIR/pairs.csv (fill the column 'relevant' with 1, 0 or unsure), DIR/judge.html (the same as a page that \
+keeps judgements and exports csv) and DIR/plan.json.zst (how pairs were drawn). Then 'unmissed evaluate --judged DIR/pairs.csv', with \
+the test labels and predictions that the pairs were drawn for. A later round adds pairs to judged ones: --earlier. Observed labels count \
+as relevant.
+
+Examples:
+  unmissed annotate plan --test test.txt --predictions p.txt --budget 60 -o first
+  unmissed annotate plan --test test.txt --predictions A=p.txt --predictions B=q.txt --train train.txt --budget 80 \
+--wanted 0.05 -o both"
+)]
+struct PlanArgs {
+    /// Test labels
+    #[arg(long, value_name = "DATA")]
+    test: PathBuf,
+    /// Predictions for the rows of the test labels, in the same order; may be repeated
+    #[arg(long, required = true, value_name = "[NAME=]FILE")]
+    predictions: Vec<Model>,
+    /// Training labels: pairs are also divided by how often their label occurs
+    #[arg(long, value_name = "DATA")]
+    train: Option<PathBuf>,
+    /// How many unobserved pairs are judged
+    #[arg(long, default_value_t = AnnotateRequest::default().budget, value_name = "N")]
+    budget: u64,
+    /// Lengths of the top lists whose metrics are wanted
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_values_t = AnnotateRequest::default().k.as_slice().to_vec())]
+    k: Vec<usize>,
+    /// Judged files of earlier rounds, each beside its plan: adds a round; may be repeated
+    #[arg(long, value_name = "CSV")]
+    earlier: Vec<PathBuf>,
+    /// How many observed pairs are drawn too, to see whether observed labels are relevant
+    #[arg(long, default_value_t = AnnotateRequest::default().check_observed, value_name = "N")]
+    check_observed: u64,
+    /// The share of unobserved pairs that is expected to be relevant, for foretelling intervals
+    #[arg(long, default_value_t = AnnotateRequest::default().assumed, value_name = "SHARE")]
+    assumed: f64,
+    /// Half the width of the interval that is wanted, such as 0.01: says which budgets it takes
+    #[arg(long, value_name = "WIDTH")]
+    wanted: Option<f64>,
+    /// Level of intervals
+    #[arg(long, default_value_t = AnnotateRequest::default().level.get(), value_name = "LEVEL")]
+    level: f64,
+    /// Also write DIR/machine.csv: all unobserved pairs of the lists, for a language model to judge
+    #[arg(long)]
+    machine: bool,
+    /// Names of labels: a line for each, FILE.csv:COLUMN or FILE.jsonl:FIELD
+    #[arg(long, value_name = "FILE")]
+    label_names: Option<TextFile>,
+    /// Names of the test rows
+    #[arg(long, value_name = "FILE")]
+    row_names: Option<TextFile>,
+    /// Texts of the test rows, which judges read
+    #[arg(long, value_name = "FILE")]
+    row_text: Option<TextFile>,
+    /// The folder to write
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    seed: Seed,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    match &args.command {
+        Command::Plan(args) => plan(args, app),
+    }
+}
+
+fn plan(args: &PlanArgs, app: &App) -> Outcome<()> {
+    let request = AnnotateRequest {
+        budget: args.budget,
+        k: KList::new(&args.k)?,
+        seed: args.seed.seed,
+        level: Level::new(args.level)?,
+        check_observed: args.check_observed,
+        assumed: args.assumed,
+        wanted: args.wanted,
+    };
+    inputs::check_names(&args.predictions)?;
+    let files = ["pairs.csv", "judge.html", PLAN_FILE, "machine.csv"].map(|name| args.output.join(name));
+    check_new(&files)?;
+    let test = args.reading.dataset(&args.test, app)?;
+    let truth = test.labels();
+    let train = args.train.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
+    let names = |of: NamesOf, file: &Option<TextFile>, count| file.as_ref().map(|file| Names::read(of, file, count)).transpose();
+    let labels = names(NamesOf::Labels, &args.label_names, truth.cols())?;
+    let rows = names(NamesOf::Rows, &args.row_names, truth.rows())?;
+    let expected = Expected { rows: truth.rows(), labels: truth.cols(), label_names: labels.as_ref(), row_names: rows.as_ref() };
+    let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
+    for model in &args.predictions {
+        scores.push((&model.name, model.read(&args.reading, Some(expected), app)?));
+    }
+    let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
+    let texts = args.row_text.as_ref().map(|file| Texts::read(NamesOf::Rows, file, truth.rows())).transpose()?;
+    let named = PairNames { labels: labels.as_ref(), rows: rows.as_ref(), texts: texts.as_ref() };
+
+    let data = PlanData { truth, models: &models, train: stats.as_ref() };
+    app.progress().begin("drawing pairs", 0);
+    let earlier = match args.earlier.is_empty() {
+        true => None,
+        false => Some((earlier_plan(&args.earlier)?, Judgements::read(&args.earlier, truth.rows(), truth.cols())?)),
+    };
+    let plan = match &earlier {
+        Some((plan, judged)) => plan.next_round(&data, judged, &request)?,
+        None => AnnotationPlan::new(&data, &request).map_err(|error| error.in_file(&args.test))?,
+    };
+    let expected = plan.expected(&data, earlier.as_ref().map(|(_, judged)| judged))?;
+    folder(&args.output)?;
+    let [pairs, page, plan_file, machine] = &files;
+    // The plan last: whoever finds it finds the others complete.
+    plan.write_pairs(pairs, &named)?;
+    page::judge::write(&plan, &named, &stem(&args.test), page)?;
+    if args.machine {
+        plan.write_machine_pairs(machine, &named)?;
+        app.note(&format!("wrote {}", machine.display()));
+    }
+    plan.write(plan_file)?;
+    for file in [pairs, page, plan_file] {
+        app.note(&format!("wrote {}", file.display()));
+    }
+    app.emit(&document(&plan, &expected)?)
+}
+
+/// Pairs that were drawn before may have been judged: nothing is written over them.
+fn check_new(files: &[PathBuf]) -> Result<()> {
+    match files.iter().find(|file| file.exists()) {
+        Some(file) => Err(Error::value("is there already, perhaps with judgements in it")
+            .hint("name another folder with -o; a later round of the same pairs is --earlier")
+            .in_file(file)),
+        None => Ok(()),
+    }
+}
+
+/// The plan beside the judged files: of several rounds the last.
+fn earlier_plan(files: &[PathBuf]) -> Result<AnnotationPlan> {
+    let mut last: Option<AnnotationPlan> = None;
+    for file in files {
+        let path = file.parent().unwrap_or(Path::new("")).join(PLAN_FILE);
+        let plan =
+            AnnotationPlan::read(&path).map_err(|error| error.hint(format!("{} needs its plan beside it", file.display())))?;
+        if last.as_ref().is_none_or(|last| last.rounds() < plan.rounds()) {
+            last = Some(plan);
+        }
+    }
+    last.ok_or_else(|| Error::value("no earlier rounds are given"))
+}
+
+fn document(plan: &AnnotationPlan, expected: &[ExpectedInterval]) -> Outcome<Document> {
+    let columns = [Column::new("stratum"), Column::new("pairs"), Column::new("drawn"), Column::new("probability").fixed(4)];
+    let mut strata = Table::new("strata", columns).titled("Unobserved pairs of the top lists, and how many are drawn");
+    for (name, size, drawn) in plan.strata() {
+        strata.row(cells![name.to_owned(), size, drawn, drawn as f64 / size.max(1) as f64]);
+    }
+    let level = 100.0 * plan.request().level.get();
+    let mut columns = vec![Column::new("metric"), Column::new("model"), Column::new("+- points")];
+    if let Some(wanted) = plan.request().wanted {
+        columns.push(Column::new(format!("pairs for +- {:.2}", 100.0 * wanted)));
+    }
+    let mut intervals =
+        Table::new("expected", columns).titled(format!("{level} % intervals to expect (--interval mask: about these rows)"));
+    for of in expected {
+        let models = of.other.as_ref().map_or_else(|| of.model.clone(), |other| format!("{} - {other}", of.model));
+        let mut cells = Vec::from(cells![format!("{}@{}", of.metric, of.k), models, format!("{:.2}", 100.0 * of.half_width)]);
+        if plan.request().wanted.is_some() {
+            cells.extend(cells![of.budget.map(|budget| budget.to_string())]);
+        }
+        intervals.row(cells);
+    }
+    let drawn = plan.pairs().len();
+    let note = match plan.rounds() {
+        1 => format!(
+            "{drawn} pairs to judge; intervals suppose that {:.0} % of the unobserved pairs are relevant",
+            100.0 * plan.request().assumed
+        ),
+        rounds => format!("{drawn} pairs to judge in round {rounds}; intervals are those of all rounds together"),
+    };
+    let data = serde_json::json!({
+        "round": plan.rounds(),
+        "pairs": drawn,
+        "strata": plan.strata().iter().map(|(name, size, drawn)| serde_json::json!({"stratum": name, "pairs": size, "drawn": drawn})).collect::<Vec<_>>(),
+        "expected": expected,
+    });
+    Ok(Document::new().table(strata).table(intervals).note(note).data(data)?)
+}

@@ -1,0 +1,98 @@
+//! Names and texts from elsewhere, made harmless for where they are shown: terminals and messages, and spreadsheets.
+//!
+//! Pages need neither: their templates escape what they show.
+
+use std::borrow::Cow;
+
+/// One printable line. Control characters (which could steer a terminal), line separators and characters that turn the direction of
+/// writing (which make a text read as another) become escapes.
+///
+/// ```
+/// use unmissed::data::printable;
+/// assert_eq!(printable("caf\u{e9}, \u{75c5}\u{9662}"), "caf\u{e9}, \u{75c5}\u{9662}");
+/// assert_eq!(printable("a\nb\u{1b}[31m\u{202e}"), r"a\nb\u{1b}[31m\u{202e}");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_unsafe(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// One printable line of at most so many characters; what is longer ends in `…`.
+///
+/// ```
+/// use unmissed::data::brief;
+/// assert_eq!((brief("pneumonia", 9).as_ref(), brief("pneumonia", 5).as_ref()), ("pneumonia", "pneu…"));
+/// ```
+pub fn brief(text: &str, most: usize) -> Cow<'_, str> {
+    // Escapes only lengthen a text, so what is cut first need not be escaped.
+    let long = text.char_indices().nth(most).map(|_| ());
+    let front = text.char_indices().nth(most + 1).map_or(text, |(end, _)| &text[..end]);
+    let shown = printable(front);
+    if long.is_none() && shown.chars().count() <= most {
+        return shown;
+    }
+    let mut cut: String = shown.chars().take(most.saturating_sub(1)).collect();
+    cut.push('…');
+    Cow::Owned(cut)
+}
+
+/// A printable line that no spreadsheet takes for a formula: what begins like one gets a quote in front. Quoting as csv needs it is
+/// left to whoever writes the file.
+///
+/// ```
+/// use unmissed::data::spreadsheet_safe;
+/// assert_eq!(spreadsheet_safe("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+/// assert_eq!((spreadsheet_safe("a=b").as_ref(), spreadsheet_safe(" @x").as_ref()), ("a=b", "' @x"));
+/// ```
+pub fn spreadsheet_safe(text: &str) -> Cow<'_, str> {
+    // The raw text decides too: an escaped tab in front no longer looks like one. Full-width signs count as the plain ones.
+    let is_formula =
+        |text: &str| text.trim_start().starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+    let shown = printable(text);
+    if is_formula(text) || is_formula(&shown) { Cow::Owned(format!("'{shown}")) } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_printable_changes_and_nothing_else_passes() {
+        for text in ["", "plain", "ünïcode 標籤 😀", "a,b\"c"] {
+            assert!(matches!(printable(text), Cow::Borrowed(same) if same == text));
+        }
+        for c in ['\0', '\n', '\r', '\t', '\u{7f}', '\u{9b}', '\u{2028}', '\u{202e}', '\u{2066}'] {
+            assert!(printable(&format!("a{c}b")).starts_with("a\\"), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn brief_texts_keep_their_length_whatever_is_in_them() {
+        for text in ["", "a", "\u{1b}\u{1b}\u{1b}", "ééééééé", "\u{202e}abcdef"] {
+            for most in 1..10 {
+                assert!(brief(text, most).chars().count() <= most, "{text:?} {most}");
+            }
+        }
+        assert_eq!(brief("\nab", 4), "\\nab");
+        assert_eq!(brief("\nabc", 4), "\\na…");
+    }
+
+    #[test]
+    fn formulas_are_disarmed_also_behind_white_space() {
+        for text in ["=1", "+1", "-1", "@a", "\t=1", "\r=1", " =1", "\n-1", "\u{ff1d}1"] {
+            assert!(spreadsheet_safe(text).starts_with('\''), "{text:?}");
+        }
+        assert_eq!(spreadsheet_safe("1-1"), "1-1");
+    }
+}

@@ -1,0 +1,155 @@
+"""Several machines: a cluster of two nodes on this one, of which one is killed."""
+
+import os
+import threading
+import time
+
+import numpy as np
+import pyarrow
+import pytest
+import ray
+import ray.data
+import scipy.sparse as sp
+from ray.cluster_utils import Cluster
+
+import unmissed as um
+import unmissed.ray as ur
+
+N, M, F = 600, 70, 40
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 150 * 2**20})
+    nodes.add_node(num_cpus=1, object_store_memory=150 * 2**20)
+    ray.init(address=nodes.address, log_to_driver=False)
+    nodes.wait_for_nodes()
+    yield nodes
+    ray.shutdown()
+    nodes.shutdown()
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(6)
+    y = sp.csr_matrix(rng.random((N, M)) < np.linspace(0.3, 0.02, M), dtype=np.int8)
+    X = sp.random(N, F, 0.2, "csr", np.float32, random_state=7)
+    best = np.argsort(-(rng.random((N, M)) + 0.5 * y.toarray()), axis=1)[:, :5]
+    table = pyarrow.table(
+        {
+            "id": np.arange(N),
+            "labels": pyarrow.array([row.indices.tolist() for row in y], pyarrow.list_(pyarrow.int32())),
+            "predictions": pyarrow.array(best.tolist(), pyarrow.list_(pyarrow.int32())),
+        }
+    )
+    return X, y, best, table
+
+
+def test_one_tally_from_all_blocks(cluster, data, tmp_path):
+    _, y, best, table = data
+    wanted = um.evaluate(y, um.TopK(best), train=y, propensity="jpv").to_dict()
+    blocks = ray.data.from_arrow([table.slice(start, 50) for start in range(0, N, 50)])
+    for rows in ("id", None):
+        assert ur.evaluate(blocks, rows=rows, train=y, propensity="jpv").to_dict() == wanted
+    # In any order, with rows that carry their numbers.
+    assert ur.evaluate(blocks.random_shuffle(seed=1), rows="id", train=y, propensity="jpv").to_dict() == wanted
+    with pytest.raises(Exception, match="a block of the dataset has no column 'nothing'"):
+        ur.evaluate(blocks, labels="nothing", n_labels=M)
+    with pytest.raises(ValueError, match="the number of labels is not known"):
+        ur.evaluate(blocks)
+
+
+def test_models_have_the_bytes_of_one_machine(cluster, data, tmp_path):
+    X, y, _, _ = data
+    parameters = {"loss": "plugin-logistic", "propensity": "jpv", "random_state": 3}
+    um.OneVsRest(**parameters).fit(X, y).save(tmp_path / "one.safetensors")
+    model = ur.train(X, y, tmp_path / "many.safetensors", blocks_per_task=1, **parameters)
+    assert (tmp_path / "many.safetensors").read_bytes() == (tmp_path / "one.safetensors").read_bytes()
+    assert not (tmp_path / "many.safetensors.partial").exists()
+    top = ur.predict(model, X, 3, rows_per_task=77)
+    assert (top != model.predict_top_k(X, 3)).nnz == 0
+
+
+def test_an_interrupted_run_is_resumed(cluster, data, tmp_path, monkeypatch):
+    X, y, _, _ = data
+    from unmissed import _core
+
+    class Failing:
+        """Stops after the first block."""
+
+        def __init__(self, run):
+            self.run, self.kept = run, 0
+
+        def __getattr__(self, name):
+            return getattr(self.run, name)
+
+        def put(self, block):
+            if self.kept:
+                raise KeyboardInterrupt
+            self.kept += 1
+            self.run.put(block)
+
+    begin = _core.begin_blocks
+    path = tmp_path / "model.safetensors"
+    parameters = {"loss": "logistic", "random_state": 1}
+    with monkeypatch.context() as patch:
+        patch.setattr(_core, "begin_blocks", lambda *arguments: Failing(begin(*arguments)))
+        with pytest.raises(KeyboardInterrupt):
+            ur.train(X, y, path, blocks_per_task=1, **parameters)
+    assert not path.exists()
+    with pytest.raises(ValueError, match="an unfinished run left blocks here"):
+        ur.train(X, y, path, **parameters)
+    ur.train(X, y, path, resume=True, **parameters)
+    um.OneVsRest(**parameters).fit(X, y).save(tmp_path / "one.safetensors")
+    assert path.read_bytes() == (tmp_path / "one.safetensors").read_bytes()
+
+
+def test_a_node_that_dies_costs_its_blocks(cluster, data, tmp_path):
+    _, y, best, table = data
+    extra = cluster.add_node(num_cpus=1, object_store_memory=150 * 2**20)
+    cluster.wait_for_nodes()
+    rng = np.random.default_rng(1)
+    labels = sp.csr_matrix(rng.random((N, 640)) < 0.02, dtype=np.int8)
+    X = sp.random(N, 300, 0.3, "csr", np.float32, random_state=2)
+    parameters = {"loss": "logistic", "tol": 1e-9, "max_iter": 400, "random_state": 2}
+
+    def kill():
+        time.sleep(0.7)
+        cluster.remove_node(extra, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    ur.train(X, labels, tmp_path / "many.safetensors", blocks_per_task=1, **parameters)
+    killer.join()
+    um.OneVsRest(**parameters).fit(X, labels).save(tmp_path / "one.safetensors")
+    assert (tmp_path / "many.safetensors").read_bytes() == (tmp_path / "one.safetensors").read_bytes()
+    assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+    # What is left goes on evaluating.
+    blocks = ray.data.from_arrow([table.slice(start, 100) for start in range(0, N, 100)])
+    assert ur.evaluate(blocks, rows="id", n_labels=M).to_dict() == um.evaluate(y, um.TopK(best)).to_dict()
+
+
+def test_a_worker_that_dies_is_replaced(cluster, data):
+    _, y, best, table = data
+    marker = ray.put(0)
+    blocks = ray.data.from_arrow([table.slice(start, 100) for start in range(0, N, 100)])
+
+    def once(block):
+        # The first worker to come here dies.
+        path = "/tmp/unmissed-test-ray-died"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return block
+        os._exit(1)
+
+    if os.path.exists("/tmp/unmissed-test-ray-died"):
+        os.remove("/tmp/unmissed-test-ray-died")
+    try:
+        dying = blocks.map_batches(once, batch_format="pyarrow", batch_size=None)
+        assert ur.evaluate(dying, rows="id", n_labels=M).to_dict() == um.evaluate(y, um.TopK(best)).to_dict()
+        assert os.path.exists("/tmp/unmissed-test-ray-died")
+    finally:
+        os.remove("/tmp/unmissed-test-ray-died")
+    del marker

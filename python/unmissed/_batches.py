@@ -1,0 +1,155 @@
+"""Batches of streams: beside what every function takes, tensors of torch and list columns of pyarrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _inputs
+from ._inputs import Array, Matrix, _integers, _ranks, _singles
+
+
+def is_tensor(value: Any) -> bool:
+    return any(base.__module__.partition(".")[0] == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__)
+
+
+def is_column(value: Any) -> bool:
+    """A list column of pyarrow."""
+    return type(value).__module__.partition(".")[0] == "pyarrow" and hasattr(value, "null_count") and hasattr(value, "type")
+
+
+def batch_labels(value: Any, what: str, columns: int) -> Matrix:
+    """Observed labels of a batch."""
+    if is_tensor(value):
+        return _labels_of_tensor(value, what, columns)
+    if is_column(value):
+        indptr, ids, _ = _list_column(value, what)
+        return Matrix(columns, indptr, _whole(ids, what), None)
+    return _inputs.labels(value, what, columns)
+
+
+def batch_scores(value: Any, what: str, columns: int, k: int) -> Matrix:
+    """Predictions of a batch, of which at least the best k of each row are needed."""
+    if is_tensor(value):
+        if value.is_floating_point():
+            return _best_of_tensor(value, what, columns, k)
+        return _inputs.scores(_inputs.TopK(value.detach().cpu().numpy()), what, columns)
+    if isinstance(value, tuple) and len(value) == 2:
+        first, second = value
+        if is_column(first) and is_column(second):
+            return _scores_of_columns(first, second, what, columns)
+        if is_tensor(first) and is_tensor(second):
+            first, second = first.detach().cpu().numpy(), _on_host(second)
+            return _inputs.scores((first, second), what, columns)
+    if is_column(value):
+        indptr, ids, _ = _list_column(value, what)
+        return Matrix(columns, indptr, _whole(ids, what), _ranks(indptr))
+    return _inputs.scores(value, what, columns)
+
+
+def _on_host(tensor: Any) -> Array:
+    # numpy has no bfloat16.
+    found: Array = tensor.detach().float().cpu().numpy()
+    return found
+
+
+def _check_shape(tensor: Any, what: str, columns: int) -> None:
+    if tensor.dim() != 2:
+        raise ValueError(f"{what} has the wrong shape: expected (rows, labels), found {tuple(tensor.shape)}")
+    if tensor.shape[1] != columns:
+        raise ValueError(f"{what} has another number of labels: expected {columns}, found {tensor.shape[1]}")
+
+
+def _labels_of_tensor(tensor: Any, what: str, columns: int) -> Matrix:
+    if tensor.layout is not _torch().strided:
+        tensor = tensor.to_dense()
+    _check_shape(tensor, what, columns)
+    # Only the places of labels leave the device.
+    places = (tensor.detach() != 0).nonzero()
+    values = tensor.detach()[places[:, 0], places[:, 1]]
+    if values.numel() and not bool((values > 0).all()):
+        wrong = int((~(values > 0)).nonzero()[0, 0])
+        row, found = int(places[wrong, 0]), values[wrong].item()
+        raise ValueError(f"{what}, row {row}: a label is there (1) or not (0), found {found}")
+    rows, ids = places[:, 0].cpu().numpy(), places[:, 1].cpu().numpy()
+    indptr = np.searchsorted(rows, np.arange(tensor.shape[0] + 1))
+    return Matrix(columns, _integers(indptr), _integers(ids), None)
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch
+
+
+def best_of_rows(scores: Any, k: int) -> tuple[Any, Any]:
+    """The best k of each row of a tensor, on its device: labels and scores in single precision; ties go to the smaller label."""
+    torch = _torch()
+    scores = scores.detach().float()
+    width = scores.shape[1]
+    k = min(k, width)
+    values, ids = torch.topk(scores, min(k + 1, width), dim=1)
+    if k < width:
+        # Of entries that tie for the last place, topk takes any: those rows are sorted in full.
+        ties = (values[:, k - 1] == values[:, k]).nonzero()[:, 0]
+        if ties.numel():
+            kept, order = torch.sort(scores[ties], dim=1, descending=True, stable=True)
+            values[ties, :k], ids[ties, :k] = kept[:, :k], order[:, :k]
+    return ids[:, :k], values[:, :k]
+
+
+def _best_of_tensor(tensor: Any, what: str, columns: int, k: int) -> Matrix:
+    _check_shape(tensor, what, columns)
+    if not tensor.shape[0]:
+        return Matrix(columns, np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+    ids, values = best_of_rows(tensor, k)
+    # NaN ranks above every number, so it is among the best if it is anywhere.
+    host, labels = values.cpu().numpy(), ids.cpu().numpy()
+    wrong = np.argwhere(np.isnan(host) | (host == np.inf))
+    if wrong.size:
+        row, place = (int(one) for one in wrong[0])
+        raise ValueError(f"{what}, row {row}: the score of label {int(labels[row, place])} is not finite: found {host[row, place]}")
+    kept = host != -np.inf
+    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    return Matrix(columns, _integers(indptr), _integers(labels[kept]), _singles(host[kept]))
+
+
+def _whole(ids: Array, what: str) -> Array:
+    if ids.dtype.kind not in "iu":
+        raise ValueError(f"{what}: expected labels as whole numbers, found {ids.dtype}")
+    return _integers(ids)
+
+
+def _list_column(column: Any, what: str) -> tuple[Array, Array, Array]:
+    """Row offsets and values of a list column, and its lengths; nothing is copied but the offsets."""
+    if hasattr(column, "chunks"):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        if hasattr(column, "chunks"):
+            column = column.chunk(0)
+    if not hasattr(column, "offsets"):
+        raise ValueError(f"{what} is no list column: expected lists of labels, found {column.type}")
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise ValueError(f"{what}, row {row} is null: expected a list, which may be empty")
+    offsets = column.offsets.to_numpy()
+    flat = column.flatten()
+    indptr = offsets - offsets[0]
+    if flat.null_count:
+        place = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0])
+        raise ValueError(f"{what}, row {_inputs._row_of(indptr, place)}: expected numbers, found null")
+    if not len(flat):
+        return _integers(indptr), np.empty(0, np.int64), np.diff(indptr)
+    return _integers(indptr), flat.to_numpy(), np.diff(indptr)
+
+
+def _scores_of_columns(labels: Any, scores: Any, what: str, columns: int) -> Matrix:
+    indptr, ids, lengths = _list_column(labels, what)
+    others, values, other_lengths = _list_column(scores, what)
+    if len(lengths) != len(other_lengths):
+        raise ValueError(f"{what} has scores for another number of rows: expected {len(lengths)}, found {len(other_lengths)}")
+    wrong = np.flatnonzero(lengths != other_lengths)
+    if wrong.size:
+        row = int(wrong[0])
+        raise ValueError(f"{what}, row {row}: expected a score for each of {lengths[row]} labels, found {other_lengths[row]}")
+    return Matrix(columns, indptr, _whole(ids, what), _singles(values))

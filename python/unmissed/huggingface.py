@@ -1,0 +1,70 @@
+"""Evaluation within the Trainer of Hugging Face: only the best labels of each row are kept, not all logits.
+
+>>> from unmissed.huggingface import TrainerMetrics
+>>> metrics = TrainerMetrics(n_labels=3, k=1, metrics=["precision"])
+>>> # Trainer(..., preprocess_logits_for_metrics=metrics.preprocess_logits_for_metrics, compute_metrics=metrics.compute_metrics)
+
+With ``TrainingArguments(batch_eval_metrics=True)`` nothing but a tally is kept from batch to batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._batches import best_of_rows
+from ._report import Report
+from ._stream import Evaluator
+
+__all__ = ["TrainerMetrics"]
+
+#: What the Trainer fills rows up with.
+PADDING = -100
+
+
+class TrainerMetrics:
+    """What a Trainer takes as ``preprocess_logits_for_metrics`` and ``compute_metrics``.
+
+    Parameters
+    ----------
+    n_labels : int
+        The number of labels.
+    **settings
+        As in `unmissed.Evaluator`.
+
+    Attributes
+    ----------
+    report : Report or None
+        The last result, with intervals.
+    """
+
+    def __init__(self, n_labels: int, **settings: Any) -> None:
+        self._evaluator = Evaluator(n_labels, **settings)
+        self.report: Report | None = None
+
+    def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> tuple[Any, Any]:
+        """The best labels of each row and their scores, on the logits' device."""
+        if isinstance(logits, (tuple, list)):
+            # Models may give more than logits; those come first.
+            logits = logits[0]
+        return best_of_rows(logits, max(self._evaluator._request["ks"]))
+
+    def compute_metrics(self, prediction: Any, compute_result: bool = True) -> dict[str, float]:
+        """Values by name; `report` has the intervals.
+
+        Labels are a matrix of 0 and 1, or the labels of each row, filled up with -100.
+        """
+        ids, scores = (np.asarray(part) for part in prediction.predictions)
+        self._evaluator.update(_labels(np.asarray(prediction.label_ids), self._evaluator.n_labels), (ids, scores.astype(np.float32)))
+        if not compute_result:
+            return {}
+        self.report = self._evaluator.compute()
+        self._evaluator.reset()
+        return self.report.to_flat_dict()
+
+
+def _labels(given: np.ndarray[Any, Any], columns: int) -> Any:
+    if given.dtype.kind == "f" or (given.ndim == 2 and given.shape[1] == columns and set(np.unique(given)) <= {0, 1}):
+        return given
+    return [row[row != PADDING].tolist() for row in given]

@@ -1,0 +1,122 @@
+"""Metrics of the package as those of torchmetrics: ``update``, ``compute``, ``reset``, on several processes.
+
+>>> import torch
+>>> from unmissed.torchmetrics import Precision
+>>> metric = Precision(n_labels=3, k=1)
+>>> metric.update(torch.tensor([[0.9, 0.2, 0.1], [0.6, 0.1, 0.5]]), [[0, 1], [2]])
+>>> metric.compute()
+tensor(0.5000)
+
+What processes exchange is one tally each, not predictions. Importing this module imports torchmetrics.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+from ._registry import names
+from ._report import Report
+from ._stream import Evaluator
+
+_CAPITALS = {"ndcg": "NDCG", "ndcg-min": "NDCGMin"}
+
+
+class UnmissedMetric(Metric):
+    """One metric and estimator of `unmissed.Evaluator`.
+
+    Parameters
+    ----------
+    metric : str
+        A metric of the registry, as in ``"precision"`` or ``"macro-f:beta=2"``.
+    n_labels : int
+        The number of labels.
+    k : int or sequence of int, default 5
+        Lengths of the top list; several give a vector.
+    estimator : str, default "observed"
+        ``"observed"``, ``"unbiased"``, ``"normalized"``, ...
+    train, propensity, weights, rate, conventions, random_state, n_jobs : optional
+        As in `unmissed.Evaluator`; of propensity models exactly one, where the estimator needs it.
+    **settings
+        What `torchmetrics.Metric` takes.
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+
+    _OURS = ("train", "propensity", "weights", "rate", "conventions", "random_state", "n_jobs", "level", "interval", "clip")
+
+    def __init__(self, metric: str, n_labels: int, k: Any = 5, estimator: str = "observed", **settings: Any) -> None:
+        ours = {name: settings.pop(name) for name in self._OURS if name in settings}
+        super().__init__(**settings)
+        self.metric, self.k, self.estimator = metric, k, estimator
+        self.higher_is_better = not metric.startswith("abandonment")
+        # No name in front of the estimator: metrics may have parameters.
+        self._evaluator = Evaluator(n_labels, k=k, metrics=[metric], estimators=[estimator], **ours)
+        # What crosses between processes: the bytes of a tally, made when they are asked for.
+        self.add_state("tallies", default=[], dist_reduce_fx=None)
+
+    def update(self, preds: Any, target: Any, rows: Any = None) -> None:
+        """Take a batch: scores of all labels (or anything that `Evaluator.update` takes), and observed labels."""
+        self._evaluator.update(target, preds, rows=rows)
+
+    def compute(self) -> Tensor:
+        report = self.report()
+        name = self.metric.partition(":")[0]
+        found = {row.k: row.value for row in report.rows if row.metric.partition(":")[0] == name and row.group == "all"}
+        values = [np.nan if found[k] is None else found[k] for k in np.atleast_1d(self.k).tolist()]
+        tensor = torch.tensor(values, device=self.device)
+        return tensor[0] if np.ndim(self.k) == 0 else tensor
+
+    def report(self) -> Report:
+        """All that is known about the rows so far: value, standard error and interval."""
+        if not self.tallies:
+            return self._evaluator.compute()
+        first, *others = (tally.cpu().numpy().tobytes() for tally in self.tallies)  # type: ignore[union-attr]
+        evaluator = self._evaluator._blank().merge(first)
+        for other in others:
+            evaluator.merge(other)
+        return evaluator.compute()
+
+    def _sync_dist(self, *arguments: Any, **named: Any) -> None:
+        bytes_ = np.frombuffer(self._evaluator.to_bytes(), np.uint8).copy()
+        self.tallies = [torch.from_numpy(bytes_).to(self.device)]
+        super()._sync_dist(*arguments, **named)
+
+    def forward(self, *arguments: Any, **named: Any) -> Any:
+        """Takes a batch and gives the value of the batch alone."""
+        alone = self._evaluator._blank()
+        kept, self._evaluator = self._evaluator, alone
+        try:
+            type(self).update.__get__(self)(*arguments, **{name: one for name, one in named.items() if name != "rows"})
+            value = type(self).compute.__get__(self)()
+        finally:
+            self._evaluator = kept
+        self.update(*arguments, **named)
+        self._forward_cache = value
+        return value
+
+    def reset(self) -> None:
+        super().reset()
+        self._evaluator.reset()
+
+
+def _metric(name: str) -> type[UnmissedMetric]:
+    def __init__(self: UnmissedMetric, n_labels: int, k: Any = 5, estimator: str = "observed", **settings: Any) -> None:
+        UnmissedMetric.__init__(self, name, n_labels, k, estimator, **settings)
+
+    title = _CAPITALS.get(name, "".join(part.capitalize() for part in name.split("-")))
+    body = {"__init__": __init__, "__doc__": f"The metric '{name}': see `UnmissedMetric`.", "__module__": __name__}
+    return type(title, (UnmissedMetric,), body)
+
+
+for _name in names("metrics"):
+    _made = _metric(_name)
+    globals()[_made.__name__] = _made
+
+__all__ = ["UnmissedMetric", *(_CAPITALS.get(one, "".join(part.capitalize() for part in one.split("-"))) for one in names("metrics"))]

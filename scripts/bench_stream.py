@@ -1,0 +1,156 @@
+"""What streams cost: batches against one call, memory over many rows, torchmetrics, Ray.
+
+    python scripts/bench_stream.py batches [490000 670000]     # um.Evaluator in batches of 1 024 against um.evaluate
+    python scripts/bench_stream.py long [100000000]            # rows per second and memory, blocks that repeat
+    python scripts/bench_stream.py torchmetrics                # against RetrievalPrecision, 8 000 x 40 (needs torch, torchmetrics)
+    python scripts/bench_stream.py ray [490000 670000]         # two nodes with one core each (needs ray)
+"""
+
+import resource
+import sys
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+import unmissed as um
+
+
+def matrices(rows, labels, stored, seed=1):
+    """Labels with a long tail, five per row, and `stored` predictions per row that find some of them."""
+    rng = np.random.default_rng(seed)
+
+    def some(count):
+        ranks = np.minimum((labels ** rng.random(rows * count) - 1).astype(np.int32), labels - 1)
+        ids = np.sort(ranks.reshape(rows, count), axis=1)
+        # A label comes once in a row.
+        for place in range(1, count):
+            ids[:, place] = np.maximum(ids[:, place], ids[:, place - 1] + 1)
+        return np.minimum(ids, labels - count + np.arange(count, dtype=np.int32))
+
+    truth, predicted = some(5), some(stored)
+    y = sp.csr_matrix((np.ones(rows * 5, np.int8), truth.ravel(), np.arange(rows + 1) * 5), shape=(rows, labels))
+    values = rng.random(rows * stored, dtype=np.float32)
+    scores = sp.csr_matrix((values, predicted.ravel(), np.arange(rows + 1) * stored), shape=(rows, labels))
+    return y, scores
+
+
+def best(work, times):
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found), sorted(found)[len(found) // 2]
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def batches(rows=490_000, labels=670_000, times=3):
+    y, scores = matrices(rows, labels, 100)
+    parts = [(y[start : start + 1024], scores[start : start + 1024]) for start in range(0, rows, 1024)]
+    for settings in ({}, {"train": y, "propensity": "jpv"}):
+        evaluator = um.Evaluator(labels, **settings)
+        results = []
+
+        def stream():
+            evaluator.reset()
+            for part in parts:
+                evaluator.update(*part)
+            results.append(evaluator.compute().to_dict())
+
+        once = best(lambda: results.append(um.evaluate(y, scores, **settings).to_dict()), times)
+        streamed = best(stream, times)
+        assert all(result == results[0] for result in results), "streams give the same numbers"
+        name = "jpv" if settings else "observed only"
+        print(f"{name}: one call {once[0]:.3f} / {once[1]:.3f} s, batches of 1 024 {streamed[0]:.3f} / {streamed[1]:.3f} s, "
+              f"ratio of the best {streamed[0] / once[0]:.2f}")
+
+
+def long(rows=100_000_000):
+    block, labels = 100_000, 100_000
+    y, scores = matrices(block, labels, 10)
+    evaluator = um.Evaluator(labels, train=y, propensity="jpv", metrics=["precision", "ndcg", "macro-f", "coverage"])
+    parts = [(y[start : start + 10_000], scores[start : start + 10_000]) for start in range(0, block, 10_000)]
+    start = time.perf_counter()
+    done = 0
+    while done < rows:
+        for part in parts:
+            evaluator.update(*part)
+            done += part[0].shape[0]
+        if done in (10**6, 10**7) or done >= rows:
+            seconds = time.perf_counter() - start
+            print(f"{done:>12,} rows: {done / seconds:,.0f} rows per second, peak memory {peak():.0f} MB")
+    report = evaluator.compute()
+    print(f"compute: precision@1 {report.value('precision', 1):.6f}, n {report.rows[0].n:,}")
+
+
+def torchmetrics():
+    import torch
+    from torchmetrics.retrieval import RetrievalPrecision
+
+    rng = np.random.default_rng(1)
+    y = torch.tensor(rng.random((8000, 40)) < 0.1)
+    y[:, 0] |= ~y.any(1)
+    scores = torch.tensor(rng.random((8000, 40), dtype=np.float32))
+    queries = torch.arange(8000).repeat_interleave(40)
+    theirs, ours = [], []
+
+    def their_way():
+        metric = RetrievalPrecision(top_k=5)
+        for at in range(0, 8000, 1000):
+            metric.update(scores[at : at + 1000].ravel(), y[at : at + 1000].ravel(), indexes=queries[at * 40 : (at + 1000) * 40])
+        theirs.append(metric.compute().item())
+
+    def our_way():
+        from unmissed.torchmetrics import Precision
+
+        metric = Precision(n_labels=40, k=5)
+        for at in range(0, 8000, 1000):
+            metric.update(scores[at : at + 1000], y[at : at + 1000].int())
+        ours.append(metric.compute().item())
+
+    slow, fast = best(their_way, 3), best(our_way, 7)
+    assert abs(theirs[0] - ours[0]) < 1e-5, (theirs[0], ours[0])
+    print(f"RetrievalPrecision {slow[0]:.3f} s, ours with an interval {fast[0]:.4f} s, {slow[0] / fast[0]:.0f} times")
+
+
+def on_ray(rows=490_000, labels=670_000):
+    import pyarrow
+    import ray
+    from ray.cluster_utils import Cluster
+
+    import unmissed.ray as ur
+
+    y, scores = matrices(rows, labels, 10)
+    order = np.argsort(-scores.data.reshape(rows, 10), axis=1, kind="stable")
+    top = np.take_along_axis(scores.indices.reshape(rows, 10), order, 1)
+
+    def column(ids, each):
+        return pyarrow.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32) * each, pyarrow.array(ids.ravel()))
+
+    table = pyarrow.table({"id": np.arange(rows), "labels": column(y.indices, 5), "predictions": column(top, 10)})
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 2**30})
+    cluster.add_node(num_cpus=1, object_store_memory=2**30)
+    ray.init(address=cluster.address, log_to_driver=False)
+    each = -(-rows // 4)
+    data = ray.data.from_arrow([table.slice(start, each) for start in range(0, rows, each)]).materialize()
+    for metrics in (["precision", "ndcg"], None):
+        settings = {"train": y, "propensity": "jpv", "metrics": metrics}
+        local = best(lambda: um.evaluate(y, um.TopK(top, n_labels=labels), n_jobs=2, **settings), 3)
+        first = best(lambda: ur.evaluate(data, rows="id", **settings), 1)
+        warm = best(lambda: ur.evaluate(data, rows="id", **settings), 3)
+        name = "precision and ndcg" if metrics else "all metrics"
+        print(f"{name}: two threads {local[0]:.2f} s; Ray, two nodes: first {first[0]:.2f} s, then {warm[0]:.2f} s, {warm[0] - local[0]:+.2f} s")
+    ray.shutdown()
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    tasks = {"batches": batches, "long": long, "torchmetrics": torchmetrics, "ray": on_ray}
+    name, *numbers = sys.argv[1:] or [""]
+    if name not in tasks:
+        sys.exit(__doc__)
+    tasks[name](*map(int, numbers))
