@@ -33,6 +33,13 @@ async function slide(tab, id, value) {
   await tab.locator(`#${id}`).fill(String(value));
 }
 
+/** A share in percent with at most four digits that mean something. */
+const percent = (value) => {
+  const fixed = (100 * value).toFixed(2);
+  const digits = fixed.replace(/[^0-9]/g, "").replace(/^0+/, "").length;
+  return digits <= 4 ? fixed : Number((100 * value).toPrecision(4)).toFixed(Math.abs(value) < 10 ? 1 : 0);
+};
+
 const overflow = (tab) => tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 const cells = (tab, table, column) =>
   tab.locator(`#${table} tbody tr`).evaluateAll((rows, place) => rows.map((row) => row.cells[place].textContent.trim()), column);
@@ -65,7 +72,7 @@ test("sliders show what the command line prints for the same constants", async (
       "--propensity", `jpv:a=${a},b=${b}`, "--propensity", `power:gamma=${gamma}`, "--metrics", metric, "--estimators", "observed,unbiased", "--k", String(k), "--format", "json"));
     const column = (start) => ["popular", "learned"].map((model) => {
       const row = printed.rows.find((row) => row.model === model && (start ? row.propensity?.startsWith(start) : row.propensity === null));
-      return (100 * row.value).toFixed(2);
+      return percent(row.value);
     });
     for (const [place, start] of [[1, null], [2, "jpv"], [3, "power"]]) {
       const shown = (await cells(tab, "live-table", place)).map((text) => text.split(" ")[0]);
@@ -77,6 +84,72 @@ test("sliders show what the command line prints for the same constants", async (
   }
   assert.deepEqual(complaints, []);
   await close();
+});
+
+test("measured propensities stand beside the curves and follow k and the metric", async () => {
+  const { tab, complaints, close } = await open("page.html");
+  const heads = await tab.locator("#live-table thead th").allTextContents();
+  const names = heads.slice(4).map((head) => head.replace(" (measured)", ""));
+  assert.ok(names.includes("shrunken") && names.includes("direct"), heads.join());
+  const { evaluation, propensities } = JSON.parse(readFileSync(join(folder, "page.json"), "utf8"));
+  for (const [k, metric] of [[1, "precision"], [5, "precision"], [3, "ndcg"]]) {
+    await slide(tab, "k", k);
+    await tab.locator("#metric").selectOption(metric);
+    for (const [place, name] of names.entries()) {
+      const { origin } = propensities.find((report) => report.name === name);
+      const is = (model) => (row) => row.model === model && row.metric === metric && row.k === k && row.estimator === "unbiased" && row.propensity === origin && row.group === "all";
+      const expected = ["popular", "learned"].map((model) => percent(evaluation.rows.find(is(model)).value));
+      const shown = (await cells(tab, "live-table", 4 + place)).map((text) => text.split(" ")[0]);
+      assert.deepEqual(shown, expected, `${metric}@${k} with ${name}`);
+    }
+  }
+  assert.match(await tab.locator("#live").textContent(), /with shrunken, which was measured, /);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("the summary fits one screen and no number is cut", async () => {
+  for (const name of ["page.html", "hostile.html", "bare.html", "gated.html"]) {
+    for (const [width, height] of [[1280, 720], [400, 800]]) {
+      const { tab, close } = await open(name, { viewport: { width, height } });
+      const { y, height: tall } = await tab.locator(".summary").boundingBox();
+      assert.ok(y + tall <= height, `${name} at ${width}: the summary ends at ${y + tall}`);
+      await tab.locator("details").evaluateAll((all) => all.forEach((one) => { one.open = true; }));
+      const broken = await tab.locator(".u").evaluateAll((all) => all.filter((one) => one.getClientRects().length > 1).map((one) => one.textContent));
+      assert.deepEqual(broken, [], `${name} at ${width}`);
+      const texts = await tab.locator(".summary dd, .sentences li, td, th").allTextContents();
+      const metrics = texts.filter((text) => /@\d/.test(text));
+      const whole = await tab.locator(".u").allTextContents();
+      assert.ok(metrics.length === 0 || whole.some((text) => /precision@1/i.test(text)), name);
+      await close();
+    }
+  }
+});
+
+test("the page says what is missing, what to report, who is better, and what was gated", async () => {
+  const { tab, close } = await open("page.html");
+  const lines = await tab.locator(".summary dd").allTextContents();
+  assert.match(lines[0], /^About \d+ % of the relevant labels are missing \(measured: the complete labels of the test rows\)\.$/);
+  assert.match(lines[1], /^Precision@1 of (popular|learned) is [\d.]+ % \([\d.]+ to [\d.]+\) on complete labels/);
+  assert.match(lines[2], /^On complete labels /);
+  assert.ok((await cells(tab, "standings", 1)).includes("popularity"));
+  await close();
+  const gated = await open("gated.html");
+  assert.match(await gated.tab.locator(".gates li.failed").textContent(), /^--fail-below precision@1=0.99 failed: /);
+  assert.equal(await gated.tab.locator(".gates li").count(), 2);
+  await gated.close();
+});
+
+test("no number has more than four digits that mean something", async () => {
+  for (const name of ["page.html", "hostile.html", "bare.html"]) {
+    const { tab, close } = await open(name);
+    await tab.locator("details").evaluateAll((all) => all.forEach((one) => { one.open = true; }));
+    const all = await tab.locator("td.n, td.first, td.impossible, .summary dd, .sentences li").allTextContents();
+    const numbers = all.flatMap((text) => text.match(/-?\d+\.\d+/g) ?? []);
+    const long = numbers.filter((number) => number.replace(/[^0-9]/g, "").replace(/^0+/, "").length > 4);
+    assert.deepEqual(long, [], name);
+    await close();
+  }
 });
 
 test("sliders work from the keyboard, presets and the map set them", async () => {

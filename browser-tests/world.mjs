@@ -1,5 +1,5 @@
 // Pages to look at: artificial users and items whose truth is known, audited by the command line that was just built.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,12 @@ export const folder = mkdtempSync(join(tmpdir(), "unmissed-pages-"));
 /** Runs the command line in the folder of the pages. */
 export function run(...args) {
   return execFileSync(program, [...args, "--quiet"], { cwd: folder, encoding: "utf8", maxBuffer: 1 << 28 });
+}
+
+/** Runs a command whose gate is to fail. */
+function gated(...args) {
+  const { status, stderr } = spawnSync(program, [...args, "--quiet"], { cwd: folder, encoding: "utf8" });
+  if (status !== 1) throw new Error(`exit code ${status}: ${stderr}`);
 }
 
 /** Labels of each row of a data file. */
@@ -46,9 +52,11 @@ lines("names.txt", count("test.txt", 2), (label) => `Étiquette ${label}, ${"abc
 lines("hostile_names.txt", count("test.txt", 2), (label) => `${hostile} ${label}`);
 lines("texts.txt", count("test.txt", 0), (row) => `what user ${row} wrote <b>&amp;`);
 run("audit", "--name", "survey", "--train", "train.txt", "--test", "test.txt", "--truth", "test_clean.txt", "--controlled", "controlled.txt",
-  "--rate", "12/120", "--predictions", "popular.txt", "--predictions", "learned.txt", "-o", "page.html", "--bootstrap", "20",
+  "--rate", "12/120", "--predictions", "popular.txt", "--predictions", "learned.txt", "-o", "page.html", "--json", "page.json", "--bootstrap", "20",
   "--label-names", "names.txt", "--row-text", "texts.txt");
 run("audit", "--name", 'a "b" <i>ü漢</i>', "--train", "train.txt", "--test", "test.txt", "--predictions", `${hostile}=popular.txt`,
   "--predictions", "second=learned.txt", "--predictions", "third.txt", "-o", "hostile.html", "--bootstrap", "0",
   "--label-names", "hostile_names.txt");
 run("audit", "--test", "test.txt", "--predictions", "popular.txt", "-o", "bare.html", "--bootstrap", "0");
+gated("audit", "--train", "train.txt", "--test", "test.txt", "--predictions", "popular.txt", "--predictions", "learned.txt", "-o", "gated.html",
+  "--fail-below", "precision@1=0.99", "--fail-on", "error");

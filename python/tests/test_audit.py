@@ -30,7 +30,11 @@ def test_the_verdict_and_its_page(survey, predictions, tmp_path):
     assert found.headline and found.sentences and found.severity in ("info", "warning", "error")
     names = [standing["name"] for standing in found.standings]
     assert names[0] == "observed" and "complete labels" in names
-    assert {row.model for row in found.report.rows} == {"good", "bad"}
+    assert {row.model for row in found.report.rows} == {"good", "bad", "popularity"}
+    assert found.missing["source"] == "measured" and 0 < found.missing["share"] < 1
+    assert found.reported["standing"] == "complete labels" and found.reported["model"] == "good"
+    assert [one["model"] for one in found.popularity] == ["good", "bad"] and found.earlier == []
+    assert {score["role"] for score in found.standings[0]["scores"]} == {"audited", "popularity"}
     page = found.to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == page and page.lstrip().lower().startswith("<!doctype html>")
     assert found.headline in repr(found) and "<table" in found._repr_html_()
@@ -46,6 +50,21 @@ def test_propensities_of_all_kinds(survey, predictions):
     assert {"jpv:a=0.5,b=0.4", "true"} <= origins
     later = um.audit(survey.test, predictions["good"], train=survey.train, later=survey.train_clean, bootstrap=0, k=1)
     assert any(str(origin).startswith("timelapse") for origin in (row.propensity for row in later.report.rows))
+
+
+def test_an_earlier_audit_is_a_baseline(survey, predictions, tmp_path):
+    before = tmp_path / "before.json"
+    first = um.audit(survey.test, {"model": predictions["good"]}, train=survey.train, k=1, json=before)
+    assert (tmp_path / "before.json.rows.npz").exists()
+    assert json.loads(before.read_text())["verdict"] == first.to_dict()["verdict"]
+    again = um.audit(survey.test, {"model": predictions["good"]}, train=survey.train, k=1, baseline=before)
+    assert "model scores the same on every row as in the earlier audit." in again.headline
+    worse = um.audit(survey.test, {"model": predictions["bad"]}, train=survey.train, k=1, baseline=str(before))
+    assert worse.earlier[0]["lead"]["difference"] < 0 and worse.earlier[0]["lead"]["stands"]
+    with pytest.raises(ValueError, match="other test rows"):
+        um.audit(survey.test_clean, {"model": predictions["good"]}, train=survey.train, k=1, baseline=before)
+    with pytest.raises(ValueError, match="shorter top lists"):
+        um.audit(survey.test, {"model": predictions["good"]}, train=survey.train, k=3, baseline=before)
 
 
 def test_what_does_not_fit_is_refused(survey, predictions):

@@ -28,7 +28,7 @@ impl Compared {
         self.lead.stands && self.lead.difference > 0.0
     }
 
-    fn observed(&self) -> &'static str {
+    pub(super) fn observed(&self) -> &'static str {
         if self.is_observed { ", as observed" } else { "" }
     }
 

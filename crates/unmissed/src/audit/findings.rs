@@ -3,7 +3,7 @@
 //! that are only compared with are left out.
 
 use super::reference::{ModelRole, Reference, role_of};
-use super::result::PropensityReport;
+use super::result::{PropensityReport, named};
 use super::standings::{METRIC, is_contradicted};
 use crate::evaluate::findings::{Finding, U006, U008, U015};
 use crate::evaluate::{Comparison, EvaluationResult, order_findings};
@@ -29,6 +29,7 @@ pub(super) fn findings(
         }
     }
     for finding in &mut findings {
+        finding.message = named(propensities, &finding.message);
         finding.added |= finding.propensity.as_deref().is_some_and(is_added);
     }
     findings.sort_by(|a, b| a.code.cmp(&b.code).then(a.added.cmp(&b.added)));

@@ -43,6 +43,7 @@ mod row_dependent;
 mod rows_needed;
 mod rows_to_check;
 mod run;
+mod sentences;
 mod standings;
 mod verdict;
 mod wording;

@@ -94,6 +94,11 @@ impl AuditResult {
         short_name(origin, row.estimator).or_else(report).or(origin).unwrap_or("observed")
     }
 
+    /// A text in which fitted curves have their names instead of all digits of their constants.
+    pub fn with_names(&self, text: &str) -> String {
+        named(&self.propensities, text)
+    }
+
     /// The names of the audited models.
     pub fn models(&self) -> Vec<&str> {
         audited(&self.evaluation, &self.references)
@@ -103,6 +108,12 @@ impl AuditResult {
     pub fn is_audited(&self, model: &str) -> bool {
         self.references.iter().all(|reference| reference.name != model)
     }
+}
+
+/// See [`AuditResult::with_names`].
+pub(super) fn named(propensities: &[PropensityReport], text: &str) -> String {
+    let differs = propensities.iter().filter(|report| report.origin != report.name);
+    differs.fold(text.to_owned(), |text, report| text.replace(&report.origin, &report.name))
 }
 
 /// A data set that took part.

@@ -180,9 +180,10 @@ fn comparison_table(result: &EvaluationResult) -> Table {
     table
 }
 
-/// One line per code, the worst first: the first message, and how many more there are. `all`: every message in full, with what to do.
+/// One line per code, the worst first: the first message, and how many more there are. `all`: every message in full, with what to do, also
+/// those about a curve that was added for comparison.
 pub(in crate::cmd) fn finding_rows(findings: &[Finding], all: bool) -> Option<Table> {
-    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    let mut sorted: Vec<&Finding> = findings.iter().filter(|finding| all || !finding.added).collect();
     sorted.sort_by_key(|finding| (finding.added, std::cmp::Reverse(finding.severity)));
     let names = ["code", "severity", "what was found"].into_iter().chain(all.then_some("what to do"));
     let mut table = Table::new("findings", names.map(Column::new)).titled("Findings");
@@ -197,7 +198,7 @@ pub(in crate::cmd) fn finding_rows(findings: &[Finding], all: bool) -> Option<Ta
             table.row(cells![run[0].code.clone(), severity, format!("{}{more}", cut(&run[0].message))]);
         }
     }
-    (!findings.is_empty()).then_some(table)
+    (!sorted.is_empty()).then_some(table)
 }
 
 fn cut(text: &str) -> String {

@@ -278,7 +278,7 @@ fn without_evidence_the_order_has_a_price() {
     assert_eq!(
         verdict.sentences[1..],
         [
-            "Under jpv:a=0.55,b=1.5, which is assumed, precision@1 of A would be 60.0 % (58.0 to 62.0), and B is better than A by 10.0 \
+            "Under jpv:a=0.55,b=1.5, which is assumed, precision@1 of A would be 60.0 % (58.0 to 62.0); by it B is better than A by 10.0 \
              points (9.0 to 11.0).",
             "Whatever is missing, B is ahead of A only if the relevant labels that it finds are observed less than 0.90 times as often as \
              those that A finds.",
@@ -371,7 +371,12 @@ fn baselines_are_compared_with_and_never_win() {
     );
     assert_eq!(
         verdict.sentences.last().unwrap(),
-        "All 2 models are better than the popularity ranker, A by 20.0 points (19.0 to 21.0)."
+        "Both models are better than the popularity ranker, A by 20.0 points (19.0 to 21.0), as observed."
+    );
+    let both = case(&[("A", 0.5), ("B", 0.499), ("popularity", 0.502), ("A (earlier)", 0.5), ("C (earlier)", 0.45)]);
+    assert_eq!(
+        both.summary.last().unwrap().text,
+        "A and B are not statistically distinguishable from the popularity ranker (A: difference -0.2 points, -1.2 to 0.8, as observed)."
     );
     let poor = case(&[("A", 0.5), ("popularity", 0.502), ("A (earlier)", 0.5), ("C (earlier)", 0.45)]);
     let texts: Vec<&str> = poor.summary[2..].iter().map(|line| line.text.as_str()).collect();

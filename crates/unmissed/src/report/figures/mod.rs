@@ -27,7 +27,7 @@ pub struct Figure {
 #[derive(Clone, Debug)]
 enum Drawing {
     Chart(Chart),
-    Dots(Verdict),
+    Dots(Box<Verdict>),
     Map(OrderMap),
 }
 
@@ -85,13 +85,13 @@ fn scores(result: &AuditResult) -> Option<Figure> {
         let impossible = if beyond { " Beyond the red dashes, 100 %, no score can be." } else { "" };
         Figure {
             id: "scores",
-            title: format!("{}@{} by propensity model", verdict.metric, verdict.k),
+            title: format!("{}@{} by estimate", verdict.metric, verdict.k),
             caption: format!(
-                "The same predictions under each propensity model, with {:.0} % intervals. Where dots move from line to line, \
-                 the propensity model decides the score; where they change places, it decides the order.{truth}{impossible}",
+                "The same predictions by each estimate, with {:.0} % intervals. Where dots move from line to line, \
+                 the propensities decide the score; where they change places, they decide the order.{truth}{impossible}",
                 100.0 * result.level
             ),
-            drawing: Drawing::Dots(verdict.clone()),
+            drawing: Drawing::Dots(Box::new(verdict.clone())),
         }
     })
 }

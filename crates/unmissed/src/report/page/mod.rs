@@ -74,6 +74,7 @@ pub fn render(result: &AuditResult) -> Result<String> {
     let picture = |id: &str| figures.iter().find(|figure: &&Figure| figure.id == id).and_then(Picture::new);
     let heading = if result.name.is_empty() { result.models().join(", ") } else { result.name.clone() };
     let scores = scores::metrics(result)?;
+    let notes = result.evaluation.notes.iter().chain(&result.left_out).chain(&result.left_out_by_row);
     let page = Page {
         title: format!("Audit: {heading}"),
         data_line: data_line(result),
@@ -91,7 +92,7 @@ pub fn render(result: &AuditResult) -> Result<String> {
         tail: Tail::new(result, &scores),
         scores,
         assumptions: assumptions(result),
-        notes: result.evaluation.notes.iter().chain(&result.left_out).chain(&result.left_out_by_row).cloned().collect(),
+        notes: notes.map(|note| result.with_names(note)).collect(),
         command: result.provenance.command.clone(),
         repeat: repeat(result),
         files: files(result),

@@ -140,7 +140,7 @@ pub(super) fn unbroken(text: &str) -> String {
             html.push(' ');
         }
         let unit = words.get(place + 1).filter(|unit| is_number(word) && is_unit(unit));
-        if unit.is_some() || is_metric(word) || is_number(word) {
+        if unit.is_some() || is_metric(word) {
             html.push_str("<span class=\"u\">");
             escape(word, &mut html);
             if let Some(unit) = unit {
@@ -213,8 +213,7 @@ mod tests {
     fn metrics_and_numbers_stay_whole_and_names_stay_text() {
         assert_eq!(
             unbroken("Precision@1 of <b> is 52.1 % (50.2 to 54.0)."),
-            "<span class=\"u\">Precision@1</span> of &lt;b&gt; is <span class=\"u\">52.1 %</span> <span class=\"u\">(50.2</span> to \
-             <span class=\"u\">54.0).</span>"
+            "<span class=\"u\">Precision@1</span> of &lt;b&gt; is <span class=\"u\">52.1 %</span> (50.2 to 54.0)."
         );
         assert_eq!(unbroken("a@b  \"x\" & 'y'"), "a@b  &quot;x&quot; &amp; &#39;y&#39;");
     }

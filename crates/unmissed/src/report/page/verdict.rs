@@ -3,6 +3,7 @@
 use super::parts::{HtmlCell, HtmlTable, interval, unbroken};
 use crate::audit::{AuditResult, ModelRole, Topic};
 use crate::evaluate::{CHECKS, Severity};
+use crate::numbers::four_digits;
 
 /// Messages of a finding that are shown at once.
 const SHOWN: usize = 3;
@@ -142,7 +143,7 @@ fn standings(result: &AuditResult) -> HtmlTable {
                 HtmlCell::percent(score.normalized),
             ];
             if truth {
-                cells.push(HtmlCell::number(score.error, |error| format!("{:+.2}", 100.0 * error)));
+                cells.push(HtmlCell::number(score.error, signed));
             }
             cells.push(HtmlCell::text(remarks.join(", ")));
             let row = match (standing.is_truth, place) {
@@ -155,6 +156,11 @@ fn standings(result: &AuditResult) -> HtmlTable {
         }
     }
     table
+}
+
+/// A difference in points with its sign.
+fn signed(difference: f64) -> String {
+    format!("{}{}", if difference < 0.0 { "" } else { "+" }, four_digits(100.0 * difference, 2))
 }
 
 /// What a model is that is not audited.

@@ -179,3 +179,35 @@ fn conformance() {
     let names: std::collections::BTreeSet<&str> = RENDERERS.iter().map(|renderer| renderer.name()).collect();
     assert_eq!(names.len(), RENDERERS.len());
 }
+
+/// The summary comes first, a limit keeps it, and says what is left out and how to see it.
+#[test]
+fn a_screen_holds_what_comes_first() {
+    use crate::evaluate::Severity;
+    use crate::report::{Limit, Screen};
+    let mut table = Table::new("numbers", ["n"]);
+    (0..30).for_each(|n| {
+        table.row(cells![n]);
+    });
+    let document = Document::new().table(table).note("A note.").lead("Summary.", Some(Severity::Error)).lead("More.", None);
+    let drawn = |screen: Screen| {
+        let mut out = Vec::new();
+        find("table").unwrap().render(&document, &screen, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let limited = Screen { lines: Some(Limit { lines: 10, rest: "--all shows them" }), ..Screen::default() };
+    let text = drawn(limited);
+    assert!(text.starts_with("Summary.\nMore.\n\n") && text.lines().count() == 10, "{text}");
+    assert_eq!(text.lines().last(), Some("… and 28 more lines: --all shows them"));
+    let whole = drawn(Screen::default());
+    assert_eq!(whole.lines().count(), 37);
+    assert_eq!(drawn(Screen { lines: Some(Limit { lines: 37, rest: "" }), ..Screen::default() }), whole);
+    let painted = drawn(Screen { colour: true, ..Screen::default() });
+    assert!(painted.starts_with("\u{1b}[1;31mSummary.\u{1b}[0m\nMore.\n") && !whole.contains('\u{1b}'), "{painted}");
+    let machine = |name: &str| rendered(name, &document, None);
+    assert!(
+        machine("markdown").starts_with("Summary.")
+            && machine("latex").starts_with("% Summary.")
+            && !machine("csv").contains("Summary")
+    );
+}
