@@ -1,8 +1,8 @@
 """How fast the Python package evaluates: the same work as `cargo bench --bench evaluation`, and napkinXC beside it.
 
 pip install target/wheels/unmissed-*.whl napkinxc, then: python scripts/bench_python.py [TASK...]
-Tasks: 'four' (precision and nDCG, plain and propensity-scored, at 1 to 5), 'all' (the native benchmark's '1 model'), 'napkinxc' (the
-same four from lists), 'napkinxc-csr' (from sparse matrices; very slow); 'four' and 'all' unless given. UNMISSED_BENCH_ROWS (490 000),
+Tasks: 'four' (precision and nDCG, plain and propensity-scored, at 1 to 5), 'all' (the native benchmark's '1 model'), 'five' (its
+'5 models'), 'napkinxc' (the same four from lists), 'napkinxc-csr' (from sparse matrices; very slow); 'four' and 'all' unless given. UNMISSED_BENCH_ROWS (490 000),
 UNMISSED_BENCH_LABELS (670 000) and UNMISSED_BENCH_STORED (100) set the size; data are seeded and kept in the system's temporary
 folder. Prints a JSON line for each task: the best and the median of seven runs (one for napkinXC), and memory above the input.
 """
@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 REPETITIONS = 7
+FIVE = ["jpv", "jpv:wikipedia", "jpv:amazon", "power:relative,gamma=0.3", "constant:p=0.5"]
 ALL = ["precision", "ndcg", "weighted-precision", "recall:observed", "ndcg-min:observed", "abandonment", "macro-f", "coverage"]
 
 
@@ -80,20 +81,24 @@ def main():
     truth, ids, scores = load(rows, labels, stored)
     predictions = sp.csr_matrix((scores.ravel(), ids.ravel(), np.arange(0, rows * stored + 1, stored)), shape=(rows, labels))
     inverse = 1 + (np.log(rows) - 1) * 2.5**0.55 * (np.bincount(truth.indices, minlength=labels) + 1.5) ** -0.55
-    if "four" in tasks or "all" in tasks:
+    if {"four", "all", "five"} & set(tasks):
         import unmissed as um
 
         p = um.Propensities(1 / inverse, origin="jpv")
         weights = np.ones(labels)
+        five = [um.propensities(truth, spec) for spec in FIVE] if "five" in tasks else []
         options = {"propensity": p, "bootstrap": 0}
         four = {"metrics": ["precision", "ndcg"], "estimators": ["observed", "normalized"], "k": [1, 2, 3, 4, 5]}
         for threads in (1, 2):
             if "four" in tasks:
-                work = lambda: um.evaluate(truth, predictions, threads=threads, **four, **options)
+                work = lambda: um.evaluate(truth, predictions, n_jobs=threads, **four, **options)
                 measure(f"unmissed, four metrics, {threads} threads", work)
             if "all" in tasks:
-                work = lambda: um.evaluate(truth, predictions, metrics=ALL, weights=weights, threads=threads, **options)
+                work = lambda: um.evaluate(truth, predictions, metrics=ALL, weights=weights, n_jobs=threads, **options)
                 measure(f"unmissed, all metrics, {threads} threads", work)
+            if "five" in tasks:
+                work = lambda: um.evaluate(truth, predictions, metrics=ALL, weights=weights, n_jobs=threads, propensity=five)
+                measure(f"unmissed, all metrics, 5 models, {threads} threads", work)
     if "napkinxc" in tasks or "napkinxc-csr" in tasks:
         from napkinxc import metrics
 

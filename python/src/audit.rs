@@ -8,12 +8,13 @@ use crate::matrix::{Slices, Sparse};
 use crate::propensities::Given;
 use crate::run::{How, run};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use unmissed::Result;
-use unmissed::audit::Audit;
-use unmissed::data::{Csr, Dataset};
+use unmissed::audit::{Audit, Baseline, Naming};
+use unmissed::data::{Csr, Dataset, Names, NamesOf, Texts};
 use unmissed::evaluate::Groups;
-use unmissed::report::page;
-use unmissed::request::{AuditRequest, KList, Level, WeightsSpec};
+use unmissed::report::{label_csv, page, row_csv};
+use unmissed::request::{AuditRequest, Gates, KList, Level, WeightsSpec};
 
 /// What there is beside the test rows and their predictions, and what is asked for.
 #[derive(FromPyObject)]
@@ -28,6 +29,8 @@ pub(crate) struct AuditInputs<'py> {
     train_predictions: Vec<(String, Sparse<'py>)>,
     truth: Option<Sparse<'py>>,
     judged: Option<JudgedGiven>,
+    baseline: Option<String>,
+    json: Option<String>,
     rate: Option<RateGiven<'py>>,
     groups: Option<Grouping>,
     weights: Option<Weights<'py>>,
@@ -35,6 +38,11 @@ pub(crate) struct AuditInputs<'py> {
     level: f64,
     bootstrap: usize,
     seed: u64,
+    label_names: Option<Vec<String>>,
+    row_names: Option<Vec<String>>,
+    row_texts: Option<Vec<String>>,
+    labels_csv: Option<PathBuf>,
+    rows_csv: Option<PathBuf>,
 }
 
 /// A request, with the groups and weights that only arrays describe.
@@ -69,6 +77,7 @@ impl AuditInputs<'_> {
             groups: groups_spec,
             weights: weights_spec,
             rate: self.rate.as_ref().map(RateGiven::rate).transpose()?,
+            gates: Gates::default(),
         };
         Ok(Asked { request, groups, weights })
     }
@@ -96,6 +105,11 @@ pub(crate) fn audit(
     let known = inputs.known.iter().map(|given| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
     let asked = inputs.asked()?;
     let judged = &inputs.judged;
+    let (baseline, json_file) = (inputs.baseline.clone(), inputs.json.clone());
+    let names = |of, names: &Option<Vec<String>>| names.as_ref().map(|names| Names::new(of, names)).transpose().map_err(exception);
+    let (label_names, row_names) = (names(NamesOf::Labels, &inputs.label_names)?, names(NamesOf::Rows, &inputs.row_names)?);
+    let row_texts = inputs.row_texts.as_ref().map(Texts::new);
+    let (labels_csv, rows_csv) = (inputs.labels_csv.as_deref(), inputs.rows_csv.as_deref());
     let result = run(py, &how, |watch| {
         let test = Dataset::new(None, test.labels()?)?;
         let (train, controlled, later, truth) = (part(train)?, part(controlled)?, part(later)?, part(truth)?);
@@ -103,7 +117,8 @@ pub(crate) fn audit(
         let named: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
         let of_train = of_train.iter().map(|(name, slices)| Ok((*name, slices.scores()?))).collect::<Result<Vec<_>>>()?;
         let Asked { request, groups, weights } = asked;
-        let audit = Audit::new(&test, &named)?.request(request).progress(watch);
+        let naming = Naming { labels: label_names.as_ref(), rows: row_names.as_ref(), texts: row_texts.as_ref() };
+        let audit = Audit::new(&test, &named)?.request(request).names(naming)?.progress(watch);
         let mut audit = known.into_iter().fold(audit, Audit::propensity);
         if let Some(train) = &train {
             audit = audit.train(train);
@@ -129,8 +144,17 @@ pub(crate) fn audit(
         if let Some(weights) = weights {
             audit = audit.weights(weights);
         }
-        let result = audit.run()?;
+        let baseline = baseline.map(Baseline::read).transpose()?;
+        if let Some(baseline) = &baseline {
+            audit = audit.baseline(baseline);
+        }
+        let mut result = audit.run()?;
+        if let Some(path) = json_file {
+            audit.write_json(&mut result, path)?;
+        }
         let page = page::render(&result)?;
+        labels_csv.map_or(Ok(()), |path| label_csv::write(&result, path))?;
+        rows_csv.map_or(Ok(()), |path| row_csv::write(&result, path))?;
         Ok((result, page))
     })?;
     Ok((json(&result.0)?, result.1))

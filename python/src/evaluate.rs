@@ -11,7 +11,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use unmissed::Result;
-use unmissed::data::{Csr, LabelStats, Rate};
+use unmissed::data::{Csr, LabelStats, Names, NamesOf, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::{Evaluation, Groups};
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
@@ -46,6 +46,7 @@ pub(crate) struct Request<'py> {
     conventions: Option<String>,
     judged: Option<JudgedGiven>,
     judged_method: Option<String>,
+    label_names: Option<Vec<String>>,
 }
 
 impl Request<'_> {
@@ -111,6 +112,7 @@ pub(crate) fn evaluate(
     let counts = request.label_counts.as_ref().map(|array| array.as_slice().map(<[u32]>::to_vec)).transpose()?;
     let groups = &request.groups;
     let judged = &request.judged;
+    let names = request.label_names.as_ref().map(|names| Names::new(NamesOf::Labels, names)).transpose().map_err(exception)?;
     let result = run(py, &how, |watch| {
         let truth = truth.labels()?;
         let train = train.map(|train| train.labels()).transpose()?;
@@ -130,6 +132,9 @@ pub(crate) fn evaluate(
             evaluation = evaluation.propensity(RowPropensities::new(name, model));
         }
         evaluation = evaluation.request(wanted)?;
+        if let Some(names) = &names {
+            evaluation = evaluation.label_names(names)?;
+        }
         for (name, values) in of_rows {
             evaluation = evaluation.row_covariate(&name, GivenCovariate::Rows(values))?;
         }

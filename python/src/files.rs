@@ -29,7 +29,7 @@ pub(crate) fn read<'py>(
 ) -> PyResult<Parts<'py>> {
     let format = format.map(str::parse).transpose().map_err(exception)?;
     let content = run(py, &how, |watch| {
-        let options = ReadOptions { format, positive, mmap, progress: watch };
+        let options = ReadOptions { format, positive, mmap, progress: watch, ..ReadOptions::default() };
         match positive {
             Some(_) => formats::read_dataset(&path, &options).map(Content::Data),
             None => formats::read(&path, &options),

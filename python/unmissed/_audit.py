@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import json
+import json as _json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _inputs
+from . import _core, _frames, _inputs
 from ._annotate import JudgedPairs, judged_of
 from ._checks import array, file, number, optional, text, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, several
@@ -17,7 +17,7 @@ from ._report import Finding, Report
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import GroupsLike, LabelsLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
+    from .types import GroupsLike, LabelsLike, NamesLike, Path, PredictionsLike, PropensitiesLike, RateLike, WeightsLike
 
 
 class Audit:
@@ -26,15 +26,29 @@ class Audit:
     Attributes
     ----------
     headline : str
-        The verdict in a line.
+        The verdict in a few sentences: what is missing, the number to report, how the models compare, what to look at.
     sentences : list of str
         What it rests on.
     severity : {"info", "warning", "error"}
         How bad it is.
+    missing : dict
+        The share of the relevant labels that is missing (``share``) and how that is known (``source``: ``"measured"``, ``"by-design"``,
+        ``"assumed"`` or ``"unknown"``).
+    reported : dict or None
+        The one number to report (``value``, ``low``, ``high``), of which ``model``, by which estimate (``standing``), and ``why`` that one.
+    popularity : list of dict
+        Each model against the popularity ranker: ``model`` and ``lead``, a paired difference with its interval.
+    earlier : list of dict
+        The same against the models of `baseline`.
     standings : list of dict
-        The models' scores as observed, under each propensity model, and on complete labels.
+        The models' scores as observed, under each propensity model, and on complete labels; baselines have another ``role`` than
+        ``"audited"``.
     findings : list of Finding
         What to know before believing the numbers, by code.
+    labels : list of dict
+        The labels that matter most: counts, precision, recall, F, propensity and the share that is probably missing.
+    rows_to_check : dict
+        Rows worth a look: ``"probably_missing"`` labels and ``"errors"``.
     report : Report
         All scores with their intervals.
     """
@@ -45,8 +59,14 @@ class Audit:
         self.headline: str = verdict["headline"]
         self.sentences: list[str] = verdict["sentences"]
         self.severity: str = verdict["severity"]
+        self.missing: dict[str, Any] = verdict["missing"]
+        self.reported: dict[str, Any] | None = verdict["reported"]
+        self.popularity: list[dict[str, Any]] = verdict["popularity"]
+        self.earlier: list[dict[str, Any]] = verdict["earlier"]
         self.standings: list[dict[str, Any]] = verdict["standings"]
         self.findings = [Finding(**finding) for finding in result["findings"]]
+        self.labels: list[dict[str, Any]] = result["labels"]
+        self.rows_to_check: dict[str, Any] = result["rows_to_check"]
         self.report = Report(result["evaluation"])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -71,6 +91,10 @@ class Audit:
         return f"<h3>{html.escape(self.headline)}</h3>{sentences}{self.report._repr_html_()}"
 
 
+def _file(path: Any, _what: str) -> str:
+    return file(path)
+
+
 @working_keywords
 def audit(
     y_true: LabelsLike,
@@ -86,6 +110,8 @@ def audit(
     judged_plan: Path | None = None,
     machine_judged: Mapping[tuple[int, int], float] | Path | None = None,
     truth: LabelsLike | None = None,
+    baseline: Path | None = None,
+    json: Path | None = None,
     k: int | Sequence[int] = (1, 3, 5),
     groups: GroupsLike | None = None,
     weights: WeightsLike | None = None,
@@ -94,13 +120,19 @@ def audit(
     random_state: int = 0,
     name: str = "",
     n_labels: int | None = None,
+    label_names: NamesLike | None = None,
+    row_names: NamesLike | None = None,
+    row_text: NamesLike | None = None,
+    labels_csv: Path | None = None,
+    rows_csv: Path | None = None,
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> Audit:
     """Audit predictions: what the scores are worth when labels are missing, as a verdict and a page.
 
-    Puts statistics, propensities, evaluation and evidence together. Looks at the usual propensity models unless others are named, and
-    adds what a controlled set or a later snapshot allows to estimate.
+    Puts statistics, propensities, evaluation and evidence together. Without evidence observed scores are a floor, and the usual curve
+    (``"jpv"``) is shown beside them unless others are named; a controlled set or a later snapshot replaces assumptions by estimates. With
+    training labels the models are compared with the popularity ranker, too.
 
     Parameters
     ----------
@@ -111,7 +143,7 @@ def audit(
     train : labels, optional
         Training labels: what propensity models, groups and evidence are compared with.
     propensity : str, Propensities, array-like, or list of these, optional
-        Propensity models instead of the usual ones.
+        Propensity models instead of the usual one.
     controlled : labels, optional
         A bias-controlled set, from which propensities are estimated.
     rate : str, (r, m), float or array-like, optional
@@ -130,6 +162,11 @@ def audit(
         What a machine says about many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
     truth : labels, optional
         Complete labels of the test rows, shown beside the estimates.
+    baseline : path, optional
+        An earlier audit of the same test rows, as `json` or the command line's ``--json`` wrote it: its models are compared with these,
+        row by row.
+    json : path, optional
+        Write the result into this file, and the models' top lists into ``FILE.rows.npz`` beside it.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list; the verdict is about the first.
     groups : bool, str or sequence of str, optional
@@ -146,6 +183,13 @@ def audit(
         What the data are called; known names decide about the constants of ``"jpv"``.
     n_labels : int, optional
         The number of labels, where lists do not tell.
+    label_names, row_names : sequence of str, optional
+        What labels and test rows are called; `label_names` also takes a fitted ``MultiLabelBinarizer``. By default the columns and the
+        index of a data frame; data frames are brought into the order of `y_true` by them.
+    row_text : sequence of str, optional
+        Texts of the test rows, shown beside rows worth a look.
+    labels_csv, rows_csv : path, optional
+        Write what is known of every label, and the rows worth a look, into these csv files.
     n_jobs : int, optional
         How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
@@ -165,7 +209,9 @@ def audit(
     'observed'
     >>> page = found.to_html()
     """
-    named = named_models(y_pred)
+    named = [(one, _frames.aligned(value, y_true, f"y_pred[{one!r}]", "y_true")) for one, value in named_models(y_pred)]
+    train = _frames.aligned(train, y_true, "train", "y_true", rows=False)
+    later, truth = _frames.aligned(later, train, "later", "train"), _frames.aligned(truth, y_true, "truth", "y_true")
     columns = number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     test = _inputs.labels(y_true, "y_true", columns)
     models = [(one, _inputs.scores(value, f"y_pred[{one!r}]", columns)) for one, value in named]
@@ -189,6 +235,8 @@ def audit(
         ],
         "truth": part(truth, "truth"),
         "judged": judged_of(judged, judged_plan, machine_judged),
+        "baseline": None if baseline is None else file(baseline),
+        "json": None if json is None else file(json),
         "rate": rate_of(rate),
         "groups": groups_of(groups),
         "weights": weights if isinstance(weights, str) else optional(array, weights, "weights"),
@@ -196,7 +244,12 @@ def audit(
         "level": number(level, "level"),
         "bootstrap": whole(bootstrap, "bootstrap"),
         "seed": whole(random_state, "random_state"),
+        "label_names": _frames.label_names(label_names, y_true, columns),
+        "row_names": _frames.row_names(row_names, y_true, test.rows),
+        "row_texts": _frames.names(row_text, "row_text", test.rows),
+        "labels_csv": optional(_file, labels_csv, "labels_csv"),
+        "rows_csv": optional(_file, rows_csv, "rows_csv"),
     }
     with working(n_jobs, verbose) as how:
         result, page = _core.audit(test, models, request, how)
-    return Audit(json.loads(result), page)
+    return Audit(_json.loads(result), page)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, _inputs
+from . import _core, _frames, _inputs
 from ._annotate import JudgedPairs, judged_of
 from ._checks import array, number, optional, text, texts, whole
 from ._choices import groups_of, lengths, named_models, number_of_labels, rate_of, row_counts, several
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .types import (
         GroupsLike,
         LabelsLike,
+        NamesLike,
         NumbersLike,
         Path,
         PredictionsLike,
@@ -61,6 +62,7 @@ def evaluate(
     bootstrap: int = 0,
     random_state: int = 0,
     n_labels: int | None = None,
+    label_names: NamesLike | None = None,
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> Report:
@@ -133,6 +135,9 @@ def evaluate(
         Seed of the bootstrap, and of the sample of rows that the jackknife takes when there are more than 65 536.
     n_labels : int, optional
         The number of labels, where lists do not tell.
+    label_names : sequence of str or MultiLabelBinarizer, optional
+        What labels are called, for findings that name some; by default the columns of a data frame. Data frames are brought into the
+        order of `y_true` by their index and columns.
     n_jobs : int, optional
         How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
@@ -158,7 +163,10 @@ def evaluate(
     >>> round(report.value("precision", 1, "unbiased"), 4)
     0.6252
     """
-    named = named_models(y_pred)
+    single = "y_pred" if not isinstance(y_pred, Mapping) or "indices" in y_pred else None
+    named = [(name, _frames.aligned(one, y_true, single or f"y_pred[{name!r}]", "y_true")) for name, one in named_models(y_pred)]
+    train = _frames.aligned(train, y_true, "train", "y_true", rows=False)
+    later = _frames.aligned(later, train, "later", "train")
     columns = number_of_labels(n_labels, [y_true, train], [one for _, one in named])
     truth = _inputs.labels(y_true, "y_true", columns)
     models = [(name, _inputs.scores(one, "y_pred" if len(named) == 1 else f"y_pred[{name!r}]", columns)) for name, one in named]
@@ -198,6 +206,7 @@ def evaluate(
         "conventions": optional(text, conventions, "conventions"),
         "judged": judged_of(judged, judged_plan, machine_judged),
         "judged_method": text(judged_method, "judged_method"),
+        "label_names": _frames.label_names(label_names, y_true, columns),
     }
     with working(n_jobs, verbose) as how:
         return Report(json.loads(_core.evaluate(truth, models, request, how)))

@@ -194,7 +194,7 @@ def labels(value: Any, what: str, columns: int | None = None) -> Matrix:
     if _is_dense(value):
         dense = _two_dimensional(value, what)
         columns = _check_columns(what, dense.shape[1], columns)
-        if dense.dtype.kind in "fi":
+        if dense.dtype.kind in "fiu":
             _check_labels(dense, lambda place: place // max(columns, 1), what)
         rows, ids = np.nonzero(dense)
         indptr = np.searchsorted(rows, np.arange(dense.shape[0] + 1))
@@ -206,14 +206,19 @@ def labels(value: Any, what: str, columns: int | None = None) -> Matrix:
 
 def _check_labels(data: Array, row_of: Any, what: str) -> None:
     """A label is there or not; anything else is a mistake that would pass for 'there'."""
-    if data.size and not data.min() >= 0:
-        place = int(np.flatnonzero(~(data.ravel() >= 0))[0])
+    wrong = ~((data == 0) | (data == 1))
+    if wrong.any():
+        place = int(np.flatnonzero(wrong.ravel())[0])
         found = data.ravel()[place]
-        raise ValueError(f"{what}, row {row_of(place)}: a label is there (1) or not (0), found {found}")
+        message = f"{what}, row {row_of(place)}: a label is there (1) or not (0), found {found}"
+        if found > 0:
+            message += "; pass (values >= threshold)"
+            message += "; are y_true and y_pred swapped? y_true comes first" if what == "y_true" else ""
+        raise ValueError(message)
 
 
 def _positive(indptr: Array, indices: Array, data: Array, what: str) -> tuple[Array, Array]:
-    if data.dtype.kind in "fi":
+    if data.dtype.kind in "fiu":
         _check_labels(data, lambda place: _row_of(indptr, place), what)
     if np.count_nonzero(data) == data.size:
         return indptr, indices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ from ._evaluate import evaluate
 
 if TYPE_CHECKING:
     from .types import Array, LabelsLike, PropensityLike, ScoresLike
+
+
+# Findings about inputs that do not belong together: a number alone would hide them.
+_MISALIGNED = ("U016", "U017", "U021", "U023")
 
 
 def metric_value(
@@ -30,6 +35,9 @@ def metric_value(
     report = evaluate(
         y_true, y_pred, metrics=[metric], estimators=[estimator], propensity=propensity, k=ks, bootstrap=0, **options
     )
+    for finding in report.findings:
+        if finding.code in _MISALIGNED:
+            warnings.warn(f"{finding.code}: {finding.message}; {finding.advice}", stacklevel=3)
     if len({row.propensity for row in report.rows}) > 1:
         raise ValueError("several propensity models give several values; use um.evaluate")
     by_k = {row.k: np.nan if row.value is None else row.value for row in report.rows}

@@ -65,6 +65,9 @@ class Finding:
     message: str
     advice: str
     anchor: str
+    propensity: str | None = None
+    model: str | None = None
+    added: bool = False
 
 
 class Report:

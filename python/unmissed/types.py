@@ -27,7 +27,9 @@ __all__ = [
     "DataFrame",
     "FeaturesLike",
     "GroupsLike",
+    "HasClasses",
     "LabelsLike",
+    "NamesLike",
     "NumbersLike",
     "PairsLike",
     "Path",
@@ -58,6 +60,13 @@ class DataFrame(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     def to_numpy(self) -> Any: ...
+
+
+class HasClasses(Protocol):
+    """A fitted ``MultiLabelBinarizer`` of scikit-learn."""
+
+    @property
+    def classes_(self) -> Any: ...
 
 
 #: An array of numpy.
@@ -112,3 +121,6 @@ GroupsLike: TypeAlias = bool | str | Sequence[str | None]
 
 #: Weights of labels: a scheme, or a number for each label.
 WeightsLike: TypeAlias = str | NumbersLike
+
+#: Names or texts, one for each label or row: a sequence, or a fitted ``MultiLabelBinarizer`` with its ``classes_``.
+NamesLike: TypeAlias = Sequence[str] | Array | Iterable[str] | HasClasses

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use unmissed::error::ErrorKind;
 use unmissed::progress::Progress;
-use unmissed::report::{Document, renderers};
+use unmissed::report::{Document, Limit, Screen, renderers};
 
 /// The result of a command.
 pub(crate) type Outcome<T> = Result<T, Failure>;
@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     Error(unmissed::Error),
     /// Standard output could not be written.
     Stdout(io::Error),
-    /// A finding that was not to be there; the results were written all the same.
+    /// Something that was not to be; the results were written all the same.
     Gate(String),
 }
 
@@ -86,10 +86,20 @@ impl App {
 
     /// Prints a result in the format that was asked for.
     pub(crate) fn emit(&self, document: &Document) -> Outcome<()> {
+        self.draw(document, &Screen { width: width(), lines: None, colour: colour() })
+    }
+
+    /// Prints a result that may be long: as much of it as a screen holds, or `all`, and in a pipe as wide as a terminal usually is.
+    pub(crate) fn emit_page(&self, document: &Document, all: bool) -> Outcome<()> {
+        let lines = (!all).then_some(Limit { lines: LINES, rest: "--all shows them, --format json has everything" });
+        self.draw(document, &Screen { width: width().or(Some(WIDTH)), lines, colour: colour() })
+    }
+
+    fn draw(&self, document: &Document, screen: &Screen) -> Outcome<()> {
         self.bar.clear();
         let renderer = renderers::find(&self.global.format)?;
         let mut out = io::BufWriter::new(io::stdout().lock());
-        renderer.render(document, width(), &mut out)?;
+        renderer.render(document, screen, &mut out)?;
         out.flush()?;
         Ok(())
     }
@@ -126,4 +136,16 @@ impl App {
 fn width() -> Option<usize> {
     let (columns, _) = io::stdout().is_terminal().then(terminal_size::terminal_size)??;
     Some(usize::from(columns.0))
+}
+
+/// The lines that a long result takes unless all of it is asked for.
+const LINES: usize = 40;
+/// The width of a long result in a pipe.
+const WIDTH: usize = 80;
+
+/// Colours are for terminals whose users have not said no (https://no-color.org).
+fn colour() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb
 }

@@ -3,8 +3,8 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::path::{Path, PathBuf};
-use unmissed::data::formats::{self, Content, ReadOptions};
-use unmissed::data::{Csr, Dataset};
+use unmissed::data::formats::{self, Content, Expected, Holds, ReadOptions};
+use unmissed::data::{Csr, Dataset, Names, NamesOf, TextFile, Texts};
 use unmissed::report::renderers::RENDERERS;
 use unmissed::spec::{Named, Spec};
 
@@ -34,7 +34,8 @@ pub(crate) fn choices<T: Named + ?Sized>(entries: &'static [&'static T]) -> Poss
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct Reading {
-    /// Format of the input; text, npz and Parquet are recognised by themselves, ratings and matrix must be named
+    /// Format of the input; text, csv, npy, npz and Parquet are recognised by themselves, ratings and matrix must be named. It
+    /// does not apply to inputs of another kind (labels, predictions); NAME=FILE,from=FORMAT says it for one file
     #[arg(long, value_name = "FORMAT")]
     from: Option<Spec>,
     /// Ratings (or scores) of at least this much are labels [default: all that are not zero]
@@ -47,7 +48,8 @@ pub(crate) struct Reading {
 
 impl Reading {
     pub(crate) fn options<'a>(&self, app: &'a App) -> ReadOptions<'a> {
-        ReadOptions { format: self.from.clone(), positive: self.positive, mmap: !self.no_mmap, progress: app.progress() }
+        let (format, mmap) = (self.from.clone(), !self.no_mmap);
+        ReadOptions { format, positive: self.positive, mmap, progress: app.progress(), ..ReadOptions::default() }
     }
 
     pub(crate) fn content(&self, path: &Path, app: &App) -> Outcome<Content> {
@@ -55,7 +57,11 @@ impl Reading {
     }
 
     pub(crate) fn dataset(&self, path: &Path, app: &App) -> Outcome<Dataset<'static>> {
-        let content = self.content(path, app)?;
+        let mut options = self.options(app);
+        if self.is_for(Holds::Predictions)? {
+            (options.format, options.fallback) = (None, options.format);
+        }
+        let content = formats::read(path, &options)?;
         self.check_positive(&content, path)?;
         if matches!((&content, self.positive), (Content::Scores(_), None)) {
             let path = path.display();
@@ -76,8 +82,29 @@ impl Reading {
         }
     }
 
-    pub(crate) fn scores(&self, path: &Path, app: &App) -> Outcome<Csr<'static, f32>> {
-        Ok(formats::read_scores(path, &self.options(app))?)
+    /// Whether the format of --from holds nothing but this.
+    fn is_for(&self, what: Holds) -> Outcome<bool> {
+        Ok(match &self.from {
+            Some(from) => formats::find(from.name())?.holds() == what,
+            None => false,
+        })
+    }
+
+    /// Predictions, or other numbers for pairs. `from` is the file's own format; that of all files counts where this one's content is
+    /// not recognised.
+    pub(crate) fn scores(
+        &self,
+        path: &Path,
+        from: Option<&Spec>,
+        expected: Option<Expected<'_>>,
+        app: &App,
+    ) -> Outcome<Csr<'static, f32>> {
+        let all = self.options(app);
+        let mut options = ReadOptions { expected, format: from.cloned(), ..all };
+        if from.is_none() && !self.is_for(Holds::Data)? {
+            options.fallback = self.from.clone();
+        }
+        Ok(formats::read_scores(path, &options)?)
     }
 
     /// Whether files may be mapped.
@@ -89,6 +116,33 @@ impl Reading {
     pub(crate) fn positive(&self) -> Option<f32> {
         self.positive
     }
+}
+
+/// What labels and rows are called.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Names")]
+pub(crate) struct Naming {
+    /// Names of labels: a line for each label, or a column of a table (FILE.csv:COLUMN, FILE.tsv:COLUMN, FILE.jsonl:FIELD)
+    #[arg(long, value_name = "FILE")]
+    label_names: Option<TextFile>,
+    /// Names of the test rows, in the same way
+    #[arg(long, value_name = "FILE")]
+    row_names: Option<TextFile>,
+}
+
+impl Naming {
+    pub(crate) fn labels(&self, count: usize) -> Outcome<Option<Names>> {
+        Ok(self.label_names.as_ref().map(|file| Names::read(NamesOf::Labels, file, count)).transpose()?)
+    }
+
+    pub(crate) fn rows(&self, count: usize) -> Outcome<Option<Names>> {
+        Ok(self.row_names.as_ref().map(|file| Names::read(NamesOf::Rows, file, count)).transpose()?)
+    }
+}
+
+/// Texts of the test rows.
+pub(crate) fn row_texts(file: Option<&TextFile>, rows: usize) -> Outcome<Option<Texts>> {
+    Ok(file.map(|file| Texts::read(NamesOf::Rows, file, rows)).transpose()?)
 }
 
 /// The seed of commands that draw random numbers.
@@ -131,8 +185,12 @@ pub(crate) fn folder(path: &Path) -> Outcome<PathBuf> {
 
 /// The last part of a path, for tables.
 pub(crate) fn stem(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        return "stdin".to_owned();
+    }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let endings = [".gz", ".zst", ".txt", ".svm", ".svmlight", ".libsvm", ".xmc", ".npz", ".parquet", ".csv", ".tsv", ".ascii"];
+    let endings =
+        [".gz", ".zst", ".txt", ".svm", ".svmlight", ".libsvm", ".xmc", ".npz", ".npy", ".parquet", ".csv", ".tsv", ".ascii"];
     let mut stem = name.as_ref();
     for ending in endings {
         stem = stem.strip_suffix(ending).unwrap_or(stem);

@@ -22,7 +22,8 @@ struct Cli {
     command: cmd::Command,
 }
 
-const AFTER_HELP: &str = "Exit codes: 0 fine, 1 a finding that --fail-on names or a claim of reproduce that fails, 2 wrong usage or bad input, 130 interrupted.";
+const AFTER_HELP: &str =
+    "Exit codes: 0 fine, 1 a gate of audit or a claim of reproduce that fails, 2 wrong usage or bad input, 130 interrupted.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -47,6 +47,7 @@ pub mod evaluate;
 pub mod experiments;
 pub mod losses;
 pub mod metrics;
+mod numbers;
 pub mod predict;
 mod prefetch;
 pub mod prelude;

@@ -38,8 +38,14 @@ fn json_has_everything_and_agrees_with_evaluate() {
 fn the_verdict_is_short_and_the_page_and_figures_are_written() {
     let dir = Workdir::with_data();
     let text = dir.run(&format!("{BOTH} -o report.html")).ok();
-    assert!((10..=30).contains(&text.lines().count()), "{text}");
-    assert!(text.contains("Verdict: ") && text.contains("The page: report.html") && text.contains("precision@1 (%)"), "{text}");
+    assert!((10..=40).contains(&text.lines().count()), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // The summary is first: what is missing, then the number to report.
+    assert!(text.starts_with("How many relevant labels are missing cannot be told from these files"), "{text}");
+    assert!(text.contains("Precision@1 of A is at least ") && text.contains("precision@1 (%)"), "{text}");
+    let all = dir.run(&format!("{BOTH} --all")).ok();
+    assert!(all.lines().count() > text.lines().count() && all.contains("what to do") && !all.contains("--all shows"), "{all}");
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
     let page = dir.read("report.html");
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
     assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org/2000/svg").count());
@@ -55,16 +61,65 @@ fn the_verdict_is_short_and_the_page_and_figures_are_written() {
     }
 }
 
+/// Exit code 1 and one line that says which gate; the results are written all the same.
 #[test]
-fn findings_gate_a_pipeline() {
+fn gates_end_a_pipeline() {
     let dir = Workdir::with_data();
-    let failed = dir.run(&format!("{BOTH} --fail-on u002,U003 -o report.html"));
+    let failed = dir.run(&format!("{BOTH} --propensity jpv --fail-on u002,U003 -o report.html"));
     assert_eq!(failed.code, Some(1), "{}", failed.stderr);
-    assert!(failed.stderr.contains("failed: findings U002") && failed.stdout.contains("Verdict: "), "{}", failed.stderr);
-    assert!(dir.path("report.html").exists());
+    assert!(failed.stderr.lines().last().unwrap().starts_with("failed: --fail-on u002,U003: finding"), "{}", failed.stderr);
+    assert!(failed.stdout.contains("Gate --fail-on u002,U003 failed: finding"), "{}", failed.stdout);
+    assert!(dir.read("report.html").contains("--fail-on u002,U003 failed"));
+    // What the audit added by itself is not gated.
+    assert_eq!(dir.run(&format!("{BOTH} --fail-on U002")).code, Some(0));
     assert_eq!(dir.run(&format!("{BOTH} --fail-on U009")).code, Some(0));
+    assert_eq!(dir.run(&format!("{BOTH} --propensity jpv --fail-on warning")).code, Some(1));
     assert!(dir.run(&format!("{BOTH} --fail-on U02")).refused().contains("unknown finding 'U02'"));
-    assert!(dir.run("--help").ok().contains("1 a finding that --fail-on names"));
+    assert_eq!(dir.run(&format!("{BOTH} --fail-below precision@1=0.001")).code, Some(0));
+    let low = dir.run(&format!("{BOTH} --fail-below precision@1:observed=0.999 --fail-below precision@3=2"));
+    assert_eq!(low.code, Some(1));
+    let line = low.stderr.lines().last().unwrap();
+    assert!(
+        line.starts_with("failed: --fail-below precision@1:observed=0.999: A 0.")
+            && line.contains("; --fail-below precision@3=2: "),
+        "{line}"
+    );
+    let json = dir.json(&format!("{BOTH} --fail-below precision@1=0.001 --fail-on error"));
+    assert_eq!(json["gates"].as_array().unwrap().len(), 2);
+    assert_eq!(json["gates"][1]["failed"], false);
+    assert!(dir.run(&format!("{BOTH} --fail-below precision=1")).stderr.contains("METRIC@K"));
+    assert!(dir.run("--help").ok().contains("1 a gate of audit"));
+}
+
+#[test]
+fn an_earlier_audit_is_a_baseline() {
+    let dir = Workdir::with_data();
+    let common = "audit --train train.txt --test test.txt";
+    let first = dir.run(&format!("{common} --predictions A=p.txt --json june.json"));
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    assert!(first.stderr.contains("wrote june.json") && dir.path("june.json.rows.npz").exists(), "{}", first.stderr);
+    let json: serde_json::Value = serde_json::from_str(&dir.read("june.json")).unwrap();
+    assert_eq!(json["top_lists"]["models"][0], "A");
+    let same = dir.run(&format!("{common} --predictions A=p.txt --baseline june.json --fail-if-worse --all"));
+    assert_eq!(same.code, Some(0), "{}", same.stderr);
+    assert!(same.stdout.contains("A scores the same on every row as in the earlier audit."), "{}", same.stdout);
+    assert!(same.stdout.contains("Gate --fail-if-worse passed"), "{}", same.stdout);
+    // A model that is right nowhere is worse.
+    let test = dir.read("test.txt");
+    let rows = test.lines().count() - 1;
+    let wrong = |line: &str| {
+        let labels: Vec<u32> = line.split(' ').next().unwrap().split(',').filter_map(|label| label.parse().ok()).collect();
+        (0..12).find(|label| !labels.contains(label)).map_or(String::new(), |label| format!("{label}:1"))
+    };
+    let lines: Vec<String> = test.lines().skip(1).map(wrong).collect();
+    dir.write("wrong.txt", format!("{rows} 12\n{}\n", lines.join("\n")).as_bytes());
+    let worse = dir.run(&format!("{common} --predictions A=wrong.txt --baseline june.json --fail-if-worse"));
+    assert_eq!(worse.code, Some(1), "{}", worse.stdout);
+    assert!(worse.stderr.contains("failed: --fail-if-worse: worse than in the earlier audit: A by "), "{}", worse.stderr);
+    assert!(dir.run(&format!("{common} --predictions A=p.txt --fail-if-worse")).stderr.contains("--baseline"));
+    let refused = dir.run("audit --test controlled.txt --predictions A=p.txt --baseline june.json");
+    assert_eq!(refused.code, Some(2));
+    assert!(dir.run(&format!("{common} --predictions A=p.txt --json p.txt")).refused().contains("the output is also an input"));
 }
 
 #[test]

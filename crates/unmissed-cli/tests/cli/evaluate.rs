@@ -35,13 +35,20 @@ fn json_has_the_documented_shape_and_values() {
 }
 
 #[test]
-fn tables_fit_a_hundred_columns() {
+fn a_screen_holds_the_summary_and_eighty_columns() {
     let dir = Workdir::with_data();
-    let text = dir.run("evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --bootstrap 20").ok();
-    assert!(text.contains("precision@5") && text.contains("normalized"), "{text}");
-    for line in text.lines().take_while(|line| !line.starts_with("Findings")) {
-        assert!(line.chars().count() <= 100, "{line}");
+    let common =
+        "evaluate --test test.txt --predictions A=p.txt --predictions B=q.txt --train train.txt --propensity jpv --bootstrap 20";
+    let text = dir.run(common).ok();
+    assert!(text.starts_with("Observed precision@1: A ") && text.lines().count() <= 40, "{text}");
+    assert!(text.lines().last().unwrap().starts_with("… and ") && text.contains("--all shows them"), "{text}");
+    let all = dir.run(&format!("{common} --all")).ok();
+    assert!(all.contains("precision@5") && all.contains("normalized") && all.contains("what to do"), "{all}");
+    for line in text.lines().chain(all.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
     }
+    // No colours in a pipe.
+    assert!(!all.contains('\u{1b}'));
 }
 
 #[test]

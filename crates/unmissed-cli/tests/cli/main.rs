@@ -8,6 +8,7 @@ mod bad_input;
 mod commands;
 mod crossfit;
 mod evaluate;
+mod files;
 mod help;
 mod manners;
 mod mix_ups;

@@ -1,5 +1,7 @@
 //! [`Audit`]: a request and the data that it is about.
 
+use super::baseline::Baseline;
+use super::naming::Naming;
 use super::provenance::InputFile;
 use crate::data::{Csr, Dataset};
 use crate::error::{Error, Result};
@@ -22,8 +24,10 @@ pub struct Audit<'a> {
     pub(super) train_predictions: Vec<(String, &'a Csr<'a, f32>)>,
     pub(super) truth: Option<&'a Dataset<'a>>,
     pub(super) judged: Option<Judged>,
+    pub(super) baseline: Option<&'a Baseline>,
     pub(super) groups: Option<Groups>,
     pub(super) weights: Option<Vec<f64>>,
+    pub(super) naming: Naming<'a>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
     pub(super) progress: &'a dyn Progress,
 }
@@ -44,8 +48,10 @@ impl<'a> Audit<'a> {
             train_predictions: Vec::new(),
             truth: None,
             judged: None,
+            baseline: None,
             groups: None,
             weights: None,
+            naming: Naming::default(),
             source: None,
             progress: &Silent,
         })
@@ -115,6 +121,13 @@ impl<'a> Audit<'a> {
         self
     }
 
+    /// An earlier audit of the same test rows: its models are compared with these, row by row.
+    #[must_use]
+    pub fn baseline(mut self, baseline: &'a Baseline) -> Self {
+        self.baseline = Some(baseline);
+        self
+    }
+
     /// Groups of labels that no [`GroupsSpec`](crate::request::GroupsSpec) describes.
     #[must_use]
     pub fn groups(mut self, groups: Groups) -> Self {
@@ -127,6 +140,13 @@ impl<'a> Audit<'a> {
     pub fn weights(mut self, weights: Vec<f64>) -> Self {
         self.weights = Some(weights);
         self
+    }
+
+    /// What labels and test rows are called.
+    pub fn names(mut self, naming: Naming<'a>) -> Result<Self> {
+        naming.check(self.test)?;
+        self.naming = naming;
+        Ok(self)
     }
 
     /// The command and the files, for those who want to repeat the run.

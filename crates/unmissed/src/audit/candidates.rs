@@ -1,7 +1,8 @@
 //! The propensities that an audit compares: those that users assume, and those that the evidence of the audit gives.
 //!
-//! Without a choice: `constant`, `jpv` (with the constants that the literature uses for the data set, if it is a known one) and
-//! `power`; then whatever the evidence allows: curves fitted to it, and the estimate of every propensity estimator that needs no other.
+//! Without a choice: `jpv`, because readers know it (with the constants that the literature uses for the data set, if it is a known
+//! one); then whatever the evidence allows: curves fitted to it, and the estimate of every propensity estimator that needs no other.
+//! Propensities of 1 are what is observed, which is shown anyway.
 
 use super::checked::Checked;
 use super::result::{CandidateKind, DirectReport, PropensityReport};
@@ -25,6 +26,7 @@ pub(super) struct Candidate {
     pub(super) propensities: Propensities,
     pub(super) name: String,
     pub(super) kind: CandidateKind,
+    pub(super) is_added: bool,
     phi: Option<Phi>,
 }
 
@@ -52,9 +54,9 @@ pub(super) struct Candidates {
     evidence: Option<CurveEvidence>,
 }
 
-/// The models that are looked at unless others are named, with the constants of a known data set.
-pub(super) fn usual_models(data: &str) -> Result<Vec<PropensitySpec>> {
-    ["constant".to_owned(), models::spec_for("jpv", data)?, "power".to_owned()].iter().map(|spec| models::parse(spec)).collect()
+/// The model that is looked at unless others are named, with the constants of a known data set.
+pub(super) fn usual_model(data: &str) -> Result<PropensitySpec> {
+    models::parse(&models::spec_for("jpv", data)?)
 }
 
 impl Candidates {
@@ -69,11 +71,13 @@ impl Candidates {
         for model in &checked.models {
             let propensities = model.per_label(train.map(|(_, stats)| stats), test_labels)?;
             let name = propensities.origin().name();
-            candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: model.curve().cloned(), propensities });
+            let (kind, is_added) = (CandidateKind::Assumed, checked.request.propensities.is_none());
+            candidates.push(Candidate { name, kind, is_added, phi: model.curve().cloned(), propensities });
         }
         for propensities in given {
             let name = propensities.origin().to_string();
-            candidates.push(Candidate { name, kind: CandidateKind::Assumed, phi: None, propensities: propensities.clone() });
+            let kind = CandidateKind::Assumed;
+            candidates.push(Candidate { name, kind, is_added: false, phi: None, propensities: propensities.clone() });
         }
         let Some(known) = &checked.known else { return Ok(candidates) };
         let Some((labels, stats)) = train else {
@@ -109,8 +113,12 @@ impl Candidates {
         Ok(candidates)
     }
 
-    /// Adds a candidate unless the same propensities are there already.
+    /// Adds a candidate unless the same propensities are there already, or are all 1.
     fn push(&mut self, candidate: Candidate) {
+        if candidate.kind == CandidateKind::Assumed && candidate.propensities.values().iter().all(|p| *p == 1.0) {
+            self.left_out.push(format!("{}: propensities of 1 are what is observed", candidate.name));
+            return;
+        }
         if self.all.iter().all(|other| other.propensities.origin() != candidate.propensities.origin()) {
             self.all.push(candidate);
         }
@@ -120,7 +128,7 @@ impl Candidates {
         let name = propensities.origin().name();
         let behind = propensities.origin().curve_behind().map(|curve| format!("the curve behind it: {}", curve.short()));
         let propensities = behind.into_iter().fold(propensities, Propensities::with_note);
-        self.push(Candidate { name, kind: CandidateKind::Estimated, phi: None, propensities });
+        self.push(Candidate { name, kind: CandidateKind::Estimated, is_added: false, phi: None, propensities });
     }
 
     fn fit(&mut self, evidence: &CurveEvidence, stats: &LabelStats, options: &FitOptions) -> Result<()> {
@@ -132,7 +140,8 @@ impl Candidates {
                         propensities = propensities.with_note(fault.clone());
                     }
                     let name = format!("{family}, fitted");
-                    self.push(Candidate { propensities, name, kind: CandidateKind::Fitted, phi: Some(fit.phi) });
+                    let kind = CandidateKind::Fitted;
+                    self.push(Candidate { propensities, name, kind, is_added: false, phi: Some(fit.phi) });
                 }
                 Err(error) => self.left_out.push(format!("a fitted {family} curve: {error}")),
             }
@@ -162,6 +171,7 @@ impl Candidates {
             origin: p.origin().to_string(),
             name: candidate.name.clone(),
             kind: candidate.kind,
+            is_added: candidate.is_added,
             bound: p.bound(),
             notes: p.notes().to_vec(),
             rarest: None,

@@ -1,7 +1,8 @@
 //! A request checked against the data: what the stages of an audit take.
 
 use super::builder::Audit;
-use super::candidates::{Known, usual_models};
+use super::candidates::{Known, usual_model};
+use super::gates;
 use super::provenance::Provenance;
 use crate::data::{LabelStats, Rate};
 use crate::error::{Error, Result};
@@ -29,10 +30,11 @@ impl Audit<'_> {
     pub(super) fn check(&self, stats: Option<&LabelStats>) -> Result<Checked<'_>> {
         let mut request = self.request.clone();
         let labels = self.test.labels().cols() as u64;
+        gates::check(&request.gates, &request.k, self.baseline.is_some())?;
         let test_rate = request.rate.clone().filter(|_| self.controlled.is_none());
         let models = match &request.propensities {
             Some(models) => models.clone(),
-            None if stats.is_some() && test_rate.is_none() => usual_models(&request.name)?,
+            None if stats.is_some() && test_rate.is_none() => vec![usual_model(&request.name)?],
             None => Vec::new(),
         };
         let known = self.known()?;
@@ -63,7 +65,7 @@ impl Audit<'_> {
             (None, Some(spec)) => {
                 // What counts complete positives has to know by which propensities.
                 let propensities = match &models[..] {
-                    [one] => Some(one.per_label(stats, labels)?),
+                    [one] if request.propensities.is_some() => Some(one.per_label(stats, labels)?),
                     _ => None,
                 };
                 Some((spec.to_string(), spec.of_labels(stats, propensities.as_ref(), labels)?))

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::predict::PredictOptions;
 use crate::progress::Progress;
 use crate::propensity::{Propensities, models};
-use crate::request::{AuditRequest, NormalizeChoice, TrainRequest};
+use crate::request::{AuditRequest, Gates, NormalizeChoice, TrainRequest};
 use crate::spec;
 use crate::train::Trainer;
 
@@ -45,7 +45,7 @@ impl Default for Sizes {
 }
 
 /// Makes the data, trains the models, and audits them.
-pub fn run(sizes: Sizes, seed: u64, command: &str, progress: &dyn Progress) -> Result<AuditResult> {
+pub fn run(sizes: Sizes, seed: u64, gates: Gates, command: &str, progress: &dyn Progress) -> Result<AuditResult> {
     let balls = spec::find(GENERATORS, "generator", "balls")?;
     let mut settings = GeneratorSettings::of(balls);
     for (name, value) in BALLS {
@@ -68,7 +68,13 @@ pub fn run(sizes: Sizes, seed: u64, command: &str, progress: &dyn Progress) -> R
     let by_jpv = predictions(&train, &test, &jpv, seed, progress)?;
     let by_power = predictions(&train, &test, &right, seed, progress)?;
     Audit::new(&test, &[("JPV-corrected", &by_jpv), ("power-corrected", &by_power)])?
-        .request(AuditRequest { name: "Hyper-balls, biased by a power of the frequency".into(), seed, ..AuditRequest::default() })
+        .request(AuditRequest {
+            name: "Hyper-balls, biased by a power of the frequency".into(),
+            propensities: Some(vec![models::parse("jpv")?]),
+            seed,
+            gates,
+            ..AuditRequest::default()
+        })
         .train(&train)
         .truth(test_clean)?
         .propensity(right)

@@ -1,30 +1,130 @@
 //! Which estimate an audit believes first. The order is fixed beforehand, by what an estimate has to assume, and never by what it
-//! says: pairs of a controlled set that were shown (known one by one, then by their rate), missed labels of rows with two snapshots
-//! (omega), propensities that depend on the row, the ratio of later and observed hits, one propensity per label estimated from evidence.
-//! The others are shown beside it.
+//! says; [`Basis`] is that order. The others are shown beside it.
 
 use super::result::{CandidateKind, PropensityReport};
 use super::row_dependent::ROWS;
 use super::standings::Standing;
 use crate::metrics::Estimator;
+use serde::Serialize;
 
-/// The place of a standing in the order, the first first; `None` for what no evidence stands behind.
-fn place(standing: &Standing, propensities: &[PropensityReport]) -> Option<usize> {
-    let origin = standing.propensity.as_deref();
-    let is_estimated =
-        |report: &PropensityReport| Some(report.origin.as_str()) == origin && report.kind == CandidateKind::Estimated;
-    match standing.estimator {
-        Estimator::Hajek => Some(0),
-        Estimator::Omega => Some(1),
-        Estimator::Unbiased if origin == Some(ROWS) => Some(2),
-        Estimator::Ratio => Some(3),
-        Estimator::Unbiased if propensities.iter().any(is_estimated) => Some(4),
-        _ => None,
+/// What scores rest on, the most reliable first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Complete labels: no estimate.
+    Complete,
+    /// Pairs of the lists themselves, drawn with known probabilities and judged.
+    Judged,
+    /// Pairs that were shown, known one by one.
+    ShownPairs,
+    /// Labels shown at a known rate.
+    KnownRate,
+    /// Labels missed on rows with two snapshots.
+    Omega,
+    /// Propensities that depend on the row, fitted to evidence.
+    RowDependent,
+    /// The ratio of later and observed hits.
+    Ratio,
+    /// One propensity per label, estimated from evidence.
+    PerLabel,
+    /// A curve in the label's frequency, fitted to evidence.
+    FittedCurve,
+    /// Propensities that somebody assumed.
+    Assumed,
+    /// Observed labels: a floor.
+    Observed,
+}
+
+impl Basis {
+    /// What an estimate rests on; `is_controlled`: whether the test labels are a controlled set.
+    pub(super) fn of(
+        estimator: Estimator,
+        origin: Option<&str>,
+        propensities: &[PropensityReport],
+        is_controlled: bool,
+    ) -> Option<Basis> {
+        let kind = propensities.iter().find(|report| Some(report.origin.as_str()) == origin).map(|report| report.kind);
+        match estimator {
+            Estimator::Observed => Some(Basis::Observed),
+            Estimator::Judged => Some(Basis::Judged),
+            Estimator::Hajek => Some(Basis::ShownPairs),
+            Estimator::Omega => Some(Basis::Omega),
+            Estimator::Ratio => Some(Basis::Ratio),
+            Estimator::Unbiased if is_controlled => Some(Basis::KnownRate),
+            Estimator::Unbiased if origin == Some(ROWS) => Some(Basis::RowDependent),
+            Estimator::Unbiased => Some(match kind {
+                Some(CandidateKind::Estimated) => Basis::PerLabel,
+                Some(CandidateKind::Fitted) => Basis::FittedCurve,
+                Some(CandidateKind::Assumed) | None => Basis::Assumed,
+            }),
+            Estimator::Normalized | Estimator::Clipped | Estimator::DoublyRobust => None,
+        }
+    }
+
+    /// Whether it was measured on these data.
+    pub fn is_measured(self) -> bool {
+        self < Basis::Assumed
+    }
+
+    /// Why a number is reported, as the end of a sentence.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Basis::Complete => "complete labels need no estimate",
+            Basis::Judged => {
+                "people judged pairs of these lists that were drawn with known probabilities, so nothing is assumed about missing labels"
+            }
+            Basis::ShownPairs => "the pairs that were shown are known one by one, so it needs no propensities",
+            Basis::KnownRate => "labels were shown at a known rate, so no propensity has to be assumed",
+            Basis::Omega => "it is made of the labels that were missed on rows with two snapshots and assumes no propensities",
+            Basis::RowDependent => "its propensities depend on the row and were fitted to rows with known labels",
+            Basis::Ratio => "it is observed hits times the ratio of later and observed ones on rows that have both",
+            Basis::PerLabel => "its propensities were estimated label by label from evidence",
+            Basis::FittedCurve => "its propensities are a curve that was fitted to evidence",
+            Basis::Assumed => "its propensities are assumed",
+            Basis::Observed => "nothing in these files measures what is missing, and missing labels can only add to it",
+        }
     }
 }
 
-/// The standing that comes first in the order; of several with one place the last, which is the most shrunken.
-pub(super) fn headline<'s>(standings: &'s [Standing], propensities: &[PropensityReport]) -> Option<&'s Standing> {
-    let places = standings.iter().filter_map(|standing| Some((place(standing, propensities)?, standing)));
-    places.rev().min_by_key(|(place, _)| *place).map(|(_, standing)| standing)
+/// Standings that rest on something measured, in the order in which they are believed, then what is observed. Of several with one
+/// basis the last is the most shrunken and comes first.
+pub(super) fn by_belief(standings: &[Standing]) -> Vec<&Standing> {
+    let mut order: Vec<&Standing> =
+        standings.iter().rev().filter(|one| one.basis < Basis::FittedCurve || one.basis == Basis::Observed).collect();
+    order.sort_by_key(|standing| standing.basis);
+    order
+}
+
+/// The standing that is reported, and those before it that cannot be, with the reason.
+pub(super) fn headline(standings: &[Standing]) -> (Option<&Standing>, Vec<(&Standing, Unusable)>) {
+    let mut passed = Vec::new();
+    for standing in by_belief(standings) {
+        match standing.unusable() {
+            None => return (Some(standing), passed),
+            Some(why) => passed.push((standing, why)),
+        }
+    }
+    (None, passed)
+}
+
+/// Why a standing is not reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// Not all models have a value.
+    Incomplete,
+    /// A value that no score can have.
+    BeyondRange,
+}
+
+impl Standing {
+    /// Why it cannot be reported; `None` when it can.
+    pub(super) fn unusable(&self) -> Option<Unusable> {
+        if self.audited().any(|score| score.value.is_none()) || self.audited().count() < self.models {
+            Some(Unusable::Incomplete)
+        } else if self.audited().any(|score| score.is_beyond()) {
+            Some(Unusable::BeyondRange)
+        } else {
+            None
+        }
+    }
 }

@@ -37,6 +37,9 @@ impl InputFile {
     /// Reads a file once more to say what it was.
     pub fn new(role: impl Into<String>, path: impl AsRef<Path>) -> Result<InputFile> {
         let path = path.as_ref();
+        if path.as_os_str() == "-" {
+            return Ok(InputFile { role: role.into(), path: "standard input".into(), bytes: 0, blake3: None });
+        }
         let failed = |cause| Error::io("cannot read", path, cause);
         let about = std::fs::metadata(path).map_err(failed)?;
         let mut file = InputFile { role: role.into(), path: path.display().to_string(), bytes: about.len(), blake3: None };

@@ -67,7 +67,7 @@ mod tests {
             counts: vec![0, 2, 3, 4],
             positives: vec![5, 4, 6, 8],
             labels: vec![1, 1, 1, 1],
-            models: vec![ModelHits { name: "a".into(), hits: vec![vec![1, 1, 2, 0], vec![0, 1, 1, 4]] }],
+            models: vec![ModelHits { name: "a".into(), hits: vec![vec![1, 1, 2, 0], vec![0, 1, 1, 4]], measured: Vec::new() }],
         };
         let found = recall_by_frequency(&hits, 0.95);
         let bins: Vec<_> = found[0].bins.iter().map(|bin| (bin.from, bin.positives, bin.recall)).collect();

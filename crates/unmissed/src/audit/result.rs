@@ -1,11 +1,17 @@
 //! What an audit finds, as plain data: pages, tables and files are drawn from it and compute nothing.
 
 use super::assumptions::EstimatorAssumption;
+use super::baseline::{KeptLists, TestRows};
+use super::gates::GateResult;
+use super::label_table::{LabelLine, LabelTable};
 use super::order_map::OrderMap;
 use super::provenance::Provenance;
 use super::recall_by_frequency::RecallByFrequency;
+use super::reference::Reference;
 use super::row_dependent::{RowDependentReport, short_name};
 use super::rows_needed::RowsNeeded;
+use super::rows_to_check::RowsToCheck;
+use super::standings::audited;
 use super::verdict::Verdict;
 use crate::data::{DataStats, RankCount};
 use crate::evaluate::{EvaluationResult, Finding, HitsByCount, Row};
@@ -26,6 +32,10 @@ pub struct AuditResult {
     pub level: f64,
     /// Who wins, under what, and what that is worth.
     pub verdict: Verdict,
+    /// What came of the gates of the request.
+    pub gates: Vec<GateResult>,
+    /// Models that are not audited but compared with.
+    pub references: Vec<Reference>,
     /// What to know before believing the numbers: those of the evaluation and those of the evidence, by code.
     pub findings: Vec<Finding>,
     /// The data sets.
@@ -53,6 +63,13 @@ pub struct AuditResult {
     pub tallies: Option<HitsByCount>,
     /// Share of observed positives found, by training frequency.
     pub recall_by_frequency: Vec<RecallByFrequency>,
+    /// The labels that matter most.
+    pub labels: Vec<LabelLine>,
+    /// All labels; files have them, results for programs only the ones above.
+    #[serde(skip)]
+    pub all_labels: LabelTable,
+    /// Rows worth a look.
+    pub rows_to_check: RowsToCheck,
     /// Where in the plane of JPV's constants which model is ahead.
     #[serde(rename = "flips")]
     pub order_map: Option<OrderMap>,
@@ -63,6 +80,10 @@ pub struct AuditResult {
     pub assumptions: Vec<EstimatorAssumption>,
     /// How the run can be repeated.
     pub provenance: Provenance,
+    /// The test rows, for a later audit to be compared with this one.
+    pub test_rows: TestRows,
+    /// The top lists that were written beside the result, when they were.
+    pub top_lists: Option<KeptLists>,
 }
 
 impl AuditResult {
@@ -73,14 +94,14 @@ impl AuditResult {
         short_name(origin, row.estimator).or_else(report).or(origin).unwrap_or("observed")
     }
 
-    /// The names of the predicting models.
+    /// The names of the audited models.
     pub fn models(&self) -> Vec<&str> {
-        self.evaluation.rows.iter().fold(Vec::new(), |mut names, row| {
-            if !names.contains(&row.model.as_str()) {
-                names.push(&row.model);
-            }
-            names
-        })
+        audited(&self.evaluation, &self.references)
+    }
+
+    /// Whether a model is audited, and not only compared with.
+    pub fn is_audited(&self, model: &str) -> bool {
+        self.references.iter().all(|reference| reference.name != model)
     }
 }
 
@@ -142,6 +163,8 @@ pub struct PropensityReport {
     pub name: String,
     /// How it came about.
     pub kind: CandidateKind,
+    /// Whether the audit added it by itself, because readers know it.
+    pub is_added: bool,
     /// In which sense it bounds the truth.
     pub bound: Bound,
     /// What everybody who uses it should know.

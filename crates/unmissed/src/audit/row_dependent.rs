@@ -11,6 +11,7 @@ pub use crate::evaluate::ROWS;
 /// Their names in tables, and those of the other estimates from matched rows beside them.
 pub(super) fn short_name(origin: Option<&str>, estimator: Estimator) -> Option<&'static str> {
     match (origin, estimator) {
+        (None, Estimator::Judged) => Some("judged pairs"),
         (None, Estimator::Omega) => Some("missed labels (omega)"),
         (Some(ROWS), Estimator::Ratio) => Some("ratio of later and observed"),
         (Some(ROWS), _) => Some("by row"),

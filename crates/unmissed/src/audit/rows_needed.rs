@@ -2,8 +2,10 @@
 
 use super::candidates::{Candidates, Known};
 use super::checked::Checked;
+use super::reference::{ModelRole, Reference, role_of};
 use super::result::{CandidateKind, PropensityReport};
 use super::standings::METRIC;
+use super::wording::capital;
 use crate::data::Rate;
 use crate::evaluate::{EvaluationResult, Row};
 use crate::metrics::Estimator;
@@ -35,6 +37,7 @@ pub(super) fn rows_needed(
     candidates: &Candidates,
     evaluation: &EvaluationResult,
     reports: &[PropensityReport],
+    references: &[Reference],
 ) -> Vec<RowsNeeded> {
     let mut needed = Vec::new();
     let best = candidates.all.iter().rfind(|candidate| candidate.kind == CandidateKind::Estimated);
@@ -51,6 +54,7 @@ pub(super) fn rows_needed(
     };
     let k = checked.request.k.first();
     let rows = evaluation.rows.iter().filter(|row| row.metric == METRIC && row.k == k && row.group == "all").filter(is_best);
+    let rows = rows.filter(|row| role_of(references, &row.model) == ModelRole::Audited);
     let name = |row: &Row| {
         let origin = row.propensity.as_deref()?;
         Some(reports.iter().find(|report| report.origin == origin).map_or(origin.to_owned(), |report| report.name.clone()))
@@ -129,11 +133,6 @@ fn for_score(row: &Row, name: Option<&str>) -> Option<RowsNeeded> {
         count(needed),
     );
     Some(RowsNeeded { rows_of: "test", have: row.n, needed: Some(needed), sentence })
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Two digits are all that such a number is worth.

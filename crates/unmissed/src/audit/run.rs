@@ -1,19 +1,28 @@
 //! The audit itself: from a request and its data to a result.
 
 use super::assumptions::assumptions;
+use super::baseline::TestRows;
 use super::builder::Audit;
 use super::candidates::Candidates;
 use super::checked::Checked;
 use super::findings::findings;
+use super::gates;
+use super::label_table::{self, LabelPropensities, LabelTable};
+use super::look_at::look_at;
+use super::missing::{MissingFacts, MissingShare};
 use super::order_map::OrderMap;
 use super::recall_by_frequency::recall_by_frequency;
-use super::result::{AuditResult, CandidateKind, DataPart};
+use super::reference::{ModelRole, References, role_of};
+use super::result::{AuditResult, CandidateKind, DataPart, PropensityReport};
 use super::row_dependent::ROWS;
 use super::rows_needed::rows_needed;
+use super::rows_to_check::RowsToCheck;
+use super::standings::{Scores, is_contradicted};
 use super::verdict::Verdict;
 use crate::data::{Csr, DataStats, Dataset, LabelStats, Labels, rank_frequency};
 use crate::error::Result;
-use crate::evaluate::{Evaluation, EvaluationResult, HitsByCount};
+use crate::evaluate::misalignment::{contradicted_rate, test_in_training};
+use crate::evaluate::{Evaluation, EvaluationResult, Finding, HitsByCount};
 use crate::metrics::Estimator;
 use crate::propensity::Sample;
 use crate::propensity::rows::RowModel;
@@ -38,20 +47,45 @@ impl Audit<'_> {
         let tests = candidates.all.iter().filter(|candidate| candidate.kind == CandidateKind::Assumed).count().max(1) as f64;
         let propensities = candidates.reports(train, known, 1.0 - (1.0 - LEVEL_OF_CONTRADICTION) / tests)?;
 
+        let references = self.references(stats, request.k.largest())?;
         let by_row = self.fit_row_dependent(request.seed)?;
-        let (evaluation, tallies) = self.evaluate_test(&checked, &candidates, &by_row.models, stats)?;
-        let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), stats)).transpose()?;
-        let mut verdict = Verdict::new(&evaluation, truth.as_ref(), &propensities, k);
-        verdict.sentences.extend(self.truth.and_then(|truth| incomplete_truth(self.test.labels(), truth.labels())));
+        let label_propensities = by_label(&candidates, &propensities, &checked);
+        let (evaluation, tallies, all_labels) =
+            self.evaluate_test(&checked, &candidates, &by_row.models, &references, stats, label_propensities)?;
+        self.progress.begin("rows worth a look", 0);
+        let rows_to_check =
+            RowsToCheck::new(&self.models, self.test.labels(), all_labels.k, all_labels.propensities.as_ref(), self.naming);
+        let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), &references, stats)).transpose()?;
+        let findings = findings(&evaluation, &propensities, &references.list, k);
+        let missing = MissingShare::new(&MissingFacts {
+            test: self.test.labels(),
+            truth: self.truth.map(Dataset::labels),
+            test_rate: checked.test_rate.as_ref(),
+            propensities: &propensities,
+            stats,
+        });
+        let scores = Scores {
+            evaluation: &evaluation,
+            truth: truth.as_ref(),
+            propensities: &propensities,
+            references: &references.list,
+            k,
+            level,
+            is_controlled: checked.test_rate.is_some(),
+        };
+        let mut verdict = Verdict::new(&scores, missing, &findings, look_at(&findings, &rows_to_check));
+        let doubt = self.truth.and_then(|truth| incomplete_truth(self.test.labels(), truth.labels()));
+        verdict.sentences.splice(0..0, doubt);
         let order_map = tallies.as_ref().zip(stats).map(|(hits, stats)| OrderMap::of_leaders(hits, stats, &verdict)).transpose()?;
-        Ok(AuditResult {
+        let mut result = AuditResult {
             name: request.name.clone(),
             ks: request.k.as_slice().to_vec(),
             level,
-            findings: findings(&evaluation, &propensities, k),
+            findings,
+            gates: Vec::new(),
             data: self.parts(request.seed),
             sample: stats.map(|stats| Sample::of(stats).into()),
-            rows_needed: rows_needed(&checked, &candidates, &evaluation, &propensities),
+            rows_needed: rows_needed(&checked, &candidates, &evaluation, &propensities, &references.list),
             assumptions: assumptions(&evaluation),
             direct: stats.and_then(|stats| candidates.direct_report(stats)),
             left_out: candidates.left_out,
@@ -59,14 +93,22 @@ impl Audit<'_> {
             by_row: by_row.reports,
             grouping: checked.groups.as_ref().map(|groups| groups.about().to_owned()),
             recall_by_frequency: tallies.as_ref().map_or(Vec::new(), |hits| recall_by_frequency(hits, level)),
+            labels: all_labels.leading(label_table::LISTED),
+            all_labels,
+            rows_to_check,
             propensities,
             verdict,
             evaluation,
             truth,
             tallies,
             order_map: order_map.flatten(),
+            references: references.list,
+            test_rows: TestRows::of(self.test.labels()),
+            top_lists: None,
             provenance: self.provenance(checked.request),
-        })
+        };
+        result.gates = gates::results(&self.request.gates, &result);
+        Ok(result)
     }
 
     /// What both evaluations share.
@@ -74,12 +116,15 @@ impl Audit<'_> {
         &'a self,
         checked: &Checked<'_>,
         labels: &'a Labels<'a>,
+        references: &'a References<'_>,
         stats: Option<&'a LabelStats>,
     ) -> Result<Evaluation<'a>> {
-        let models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
+        let mut models: Vec<(&str, &Csr<'_, f32>)> = self.models.iter().map(|(name, scores)| (name.as_str(), *scores)).collect();
+        models.extend(references.models().map(|(name, scores)| (name, scores as &Csr<'_, f32>)));
         let AuditRequest { k, level, bootstrap, seed, .. } = checked.request.clone();
         let request = EvaluateRequest { k, level, bootstrap, seed, ..EvaluateRequest::default() };
         let mut evaluation = Evaluation::new(labels, &models)?.request(request)?.progress(self.progress);
+        evaluation = evaluation.only_compared(references.list.iter().map(|reference| reference.name.clone()));
         if let Some(stats) = stats {
             evaluation = evaluation.train(stats);
         }
@@ -98,9 +143,15 @@ impl Audit<'_> {
         checked: &Checked<'_>,
         candidates: &Candidates,
         by_row: &[RowModel],
+        references: &References<'_>,
         stats: Option<&LabelStats>,
-    ) -> Result<(EvaluationResult, Option<HitsByCount>)> {
-        let mut evaluation = self.evaluation(checked, self.test.labels(), stats)?.sensitivity(Sensitivity::default());
+        propensities: Option<LabelPropensities>,
+    ) -> Result<(EvaluationResult, Option<HitsByCount>, LabelTable)> {
+        let mut evaluation = self.evaluation(checked, self.test.labels(), references, stats)?.sensitivity(Sensitivity::default());
+        if let Some(names) = self.naming.labels {
+            evaluation = evaluation.label_names(names)?;
+        }
+        evaluation = self.findings_about_data().into_iter().fold(evaluation, Evaluation::finding);
         for candidate in &candidates.all {
             evaluation = evaluation.propensity(candidate.propensities.clone());
         }
@@ -115,13 +166,40 @@ impl Audit<'_> {
             evaluation = evaluation.judged(judged.clone());
         }
         let (tally, result) = evaluation.run_with_tally()?;
-        let hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
-        Ok((result, hits))
+        let is_audited = |model: &str| role_of(&references.list, model) == ModelRole::Audited;
+        let mut hits = stats.filter(|_| checked.test_rate.is_none()).map(|stats| tally.by_count(stats)).transpose()?;
+        if let Some(hits) = &mut hits {
+            hits.models.retain(|model| is_audited(&model.name));
+            for candidate in candidates.all.iter().filter(|candidate| candidate.kind == CandidateKind::Estimated) {
+                for model in &mut hits.models {
+                    let gains = tally.gains_by_rank(&model.name, |label| candidate.propensities.score_inverse(label));
+                    model.measured.push((candidate.name.clone(), gains));
+                }
+            }
+        }
+        let labels = LabelTable::new(&tally, is_audited, checked.request.level.get(), stats, propensities, self.naming)?;
+        Ok((result, hits, labels))
+    }
+
+    /// Whether the data belong together, as far as the evaluation cannot see it.
+    fn findings_about_data(&self) -> Vec<Finding> {
+        let trained = self.train.and_then(|train| test_in_training(train, self.test));
+        let rate = self.controlled.zip(self.request.rate.as_ref()).and_then(|(set, rate)| contradicted_rate(set.labels(), rate));
+        trained.into_iter().chain(rate).collect()
     }
 
     /// All metrics on complete labels.
-    fn evaluate_truth(&self, checked: &Checked<'_>, truth: &Labels<'_>, stats: Option<&LabelStats>) -> Result<EvaluationResult> {
-        self.evaluation(checked, truth, stats)?.estimators(&[Estimator::Observed]).tally()?.finish_watched(self.progress)
+    fn evaluate_truth(
+        &self,
+        checked: &Checked<'_>,
+        truth: &Labels<'_>,
+        references: &References<'_>,
+        stats: Option<&LabelStats>,
+    ) -> Result<EvaluationResult> {
+        self.evaluation(checked, truth, references, stats)?
+            .estimators(&[Estimator::Observed])
+            .tally()?
+            .finish_watched(self.progress)
     }
 
     fn parts(&self, seed: u64) -> Vec<DataPart> {
@@ -142,6 +220,24 @@ impl Audit<'_> {
         };
         all.into_iter().filter_map(part).collect()
     }
+}
+
+/// The propensities of the table by label: measured before fitted before assumed, and nothing that the evidence contradicts while
+/// there is another. A controlled test set has its rate.
+fn by_label(candidates: &Candidates, reports: &[PropensityReport], checked: &Checked<'_>) -> Option<LabelPropensities> {
+    if checked.test_rate.is_some() {
+        return None;
+    }
+    let rank = |kind| match kind {
+        CandidateKind::Estimated => 0,
+        CandidateKind::Fitted => 1,
+        CandidateKind::Assumed => 2,
+    };
+    let all = candidates.all.iter().zip(reports);
+    // A constant 1 says that nothing is missing, which nobody would look for rows with.
+    let useful = all.filter(|(candidate, _)| candidate.propensities.values().iter().any(|p| *p < 1.0));
+    let (best, _) = useful.min_by_key(|(candidate, report)| (is_contradicted(report), rank(candidate.kind)))?;
+    Some(LabelPropensities { source: best.name.clone(), kind: best.kind, values: best.propensities.clone() })
 }
 
 /// Complete labels have all observed ones. Where they do not, labels were withdrawn or the file is another one: only its owner can tell.

@@ -28,6 +28,7 @@ mod split;
 mod stats;
 pub mod survey;
 mod text;
+mod triples;
 
 pub use csr::{Csr, Labels, Scores};
 pub use dataset::{Dataset, Dense, Features};

@@ -1,10 +1,14 @@
-//! Where bytes come from: a file, mapped or read, plain or compressed, or a pipe.
+//! Where bytes come from: a file, mapped or read, plain or compressed, a pipe, or standard input (`-`).
 
 use super::memory_map::MemoryMap;
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether somebody has read standard input.
+static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
 
 /// How much of a source is looked at to recognise its format.
 const HEAD: usize = 64 << 10;
@@ -28,9 +32,12 @@ enum Body {
 }
 
 impl Source {
-    /// Opens the file at `path`. `mmap` allows a memory map; pipes and compressed files are streams anyway.
+    /// Opens the file at `path`, or standard input for `-`. `mmap` allows a memory map; pipes and compressed files are streams anyway.
     pub fn open(path: impl AsRef<Path>, mmap: bool) -> Result<Source> {
         let path = path.as_ref().to_path_buf();
+        if path.as_os_str() == "-" {
+            return Source::standard_input();
+        }
         let failed = |cause| Error::io("cannot open", &path, cause);
         let file = File::open(&path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -47,6 +54,18 @@ impl Source {
             let (magic, rest) = peek(Box::new(file), 4).map_err(failed)?;
             Body::Stream(Compression::of(&magic).decoder(rest).map_err(failed)?)
         };
+        Source { head: Vec::new(), path, body }.with_head()
+    }
+
+    fn standard_input() -> Result<Source> {
+        let path = PathBuf::from("-");
+        // The second reader would find nothing, and take that for an empty file.
+        if STANDARD_INPUT_READ.swap(true, Ordering::Relaxed) {
+            return Err(Error::value("standard input was read already").expected("'-' for one input").in_file(&path));
+        }
+        let failed = |cause| Error::io("cannot read", &path, cause);
+        let (magic, rest) = peek(Box::new(io::stdin()), 4).map_err(failed)?;
+        let body = Body::Stream(Compression::of(&magic).decoder(rest).map_err(failed)?);
         Source { head: Vec::new(), path, body }.with_head()
     }
 

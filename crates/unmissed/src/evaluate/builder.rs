@@ -1,10 +1,11 @@
 //! [`Evaluation`]: what to evaluate, against what, and how.
 
+use super::findings::Finding;
 use super::judged::{self, Judged};
 use super::plan::groups::Groups;
 use super::report::EvaluationResult;
 use super::tally::Tally;
-use crate::data::{Csr, LabelStats, Labels, Rate};
+use crate::data::{Csr, LabelStats, Labels, Names, Rate};
 use crate::error::{Error, Result, digits};
 use crate::metrics::Estimator;
 use crate::progress::{Progress, Silent};
@@ -30,6 +31,11 @@ pub struct Evaluation<'a> {
     pub(super) matched: Option<MatchedRows<'a>>,
     pub(super) label_counts: Option<Vec<u32>>,
     pub(super) judged: Option<Judged>,
+    /// Models that others are compared with, and nobody has to be told about.
+    pub(super) only_compared: Vec<String>,
+    pub(super) label_names: Option<&'a Names>,
+    /// What whoever holds the data found about them.
+    pub(super) given_findings: Vec<Finding>,
     /// What to know about how the data were prepared.
     pub(super) notes: Vec<String>,
     pub(super) progress: &'a dyn Progress,
@@ -78,6 +84,9 @@ impl<'a> Evaluation<'a> {
             matched: None,
             label_counts: None,
             judged: None,
+            only_compared: Vec::new(),
+            label_names: None,
+            given_findings: Vec::new(),
             notes: Vec::new(),
             progress: &Silent,
         })
@@ -87,6 +96,13 @@ impl<'a> Evaluation<'a> {
     #[must_use]
     pub fn train(mut self, stats: &'a LabelStats) -> Self {
         self.train = Some(stats);
+        self
+    }
+
+    /// Models that are only compared with: no evidence about them is asked for.
+    #[must_use]
+    pub(crate) fn only_compared(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.only_compared.extend(names);
         self
     }
 
@@ -274,6 +290,20 @@ impl<'a> Evaluation<'a> {
     #[must_use]
     pub fn judged(mut self, judged: Judged) -> Self {
         self.judged = Some(judged);
+        self
+    }
+
+    /// What labels are called, for findings that name some.
+    pub fn label_names(mut self, names: &'a Names) -> Result<Self> {
+        names.check_len(self.truth.cols())?;
+        self.label_names = Some(names);
+        Ok(self)
+    }
+
+    /// Adds what whoever holds the data found about them, as [`test_in_training`](super::misalignment::test_in_training) does.
+    #[must_use]
+    pub fn finding(mut self, finding: Finding) -> Self {
+        self.given_findings.push(finding);
         self
     }
 

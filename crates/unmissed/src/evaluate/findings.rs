@@ -24,6 +24,20 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// All of them, the least first.
+    pub const ALL: [Severity; 3] = [Severity::Info, Severity::Warning, Severity::Error];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
 /// A kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
@@ -147,32 +161,90 @@ pub static U015: Check = Check {
     advice: "do not choose a model by it: use the differences of estimates that were made from the evidence, or observed ones",
 };
 
-/// Lists whose pairs could not all be drawn.
+/// Ids of predictions against those of labels.
+pub static U016: Check = Check {
+    code: "U016",
+    title: "label ids are off by one",
+    severity: Severity::Error,
+    advice: "count the labels of both files from 0: write the predictions again with every id moved by one",
+};
+/// Rows of predictions against those of labels.
+pub static U017: Check = Check {
+    code: "U017",
+    title: "predictions do not fit their rows",
+    severity: Severity::Warning,
+    advice: "row i of the predictions must be row i of the test labels: write both in the same order, without a header line that is counted as a row",
+};
+/// Snapshots the wrong way round.
+pub static U018: Check = Check {
+    code: "U018",
+    title: "training labels and later snapshot seem to be swapped",
+    severity: Severity::Error,
+    advice: "the training labels are the earlier ones: exchange --train and --later",
+};
+/// Test rows that were trained on.
+pub static U019: Check = Check {
+    code: "U019",
+    title: "test rows are among the training rows",
+    severity: Severity::Error,
+    advice: "scores of rows that a model was trained on say nothing about others: pass the training labels as --train, and test rows that were left out",
+};
+/// Lists shorter than k.
 pub static U020: Check = Check {
     code: "U020",
+    title: "k goes beyond the stored predictions",
+    severity: Severity::Warning,
+    advice: "store at least k predictions per row, or ask for a smaller k",
+};
+/// Labels in the place of predictions.
+pub static U021: Check = Check {
+    code: "U021",
+    title: "labels and predictions seem to be swapped",
+    severity: Severity::Warning,
+    advice: "labels come first, predictions second: (y_true, y_pred)",
+};
+/// A rate that cannot be.
+pub static U022: Check = Check {
+    code: "U022",
+    title: "the rate contradicts the labels",
+    severity: Severity::Error,
+    advice: "the rate is the share of pairs that were shown, relevant or not: give that of this set, or rates per label",
+};
+/// Scores the wrong way up.
+pub static U023: Check = Check {
+    code: "U023",
+    title: "scores are the wrong way up",
+    severity: Severity::Error,
+    advice: "higher scores must mean more likely: pass 1 - p, or the negative distance or rank",
+};
+/// Lists whose pairs could not all be drawn.
+pub static U030: Check = Check {
+    code: "U030",
     title: "judged pairs do not cover a model",
     severity: Severity::Warning,
     advice: "draw another round with the predictions of all models ('unmissed annotate plan'), as deep as the largest k",
 };
 /// Judged pairs of other files.
-pub static U021: Check = Check {
-    code: "U021",
+pub static U031: Check = Check {
+    code: "U031",
     title: "files changed since pairs were drawn for judging",
     severity: Severity::Warning,
     advice: "evaluate the files that the pairs were drawn for; labels observed since then count as relevant, and pairs of changed lists \
              that could not be drawn count one half",
 };
 /// Observed labels that judges reject.
-pub static U022: Check = Check {
-    code: "U022",
+pub static U032: Check = Check {
+    code: "U032",
     title: "observed labels that judges call irrelevant",
     severity: Severity::Warning,
     advice: "all estimates count observed labels as relevant: look at the pairs, or check more of them (--check-observed)",
 };
 
 /// All checks, by code.
-pub static CHECKS: &[&Check] =
-    &[&U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015, &U020, &U021, &U022];
+pub static CHECKS: &[&Check] = &[
+    &U001, &U002, &U003, &U004, &U005, &U006, &U007, &U008, &U009, &U010, &U011, &U012, &U013, &U014, &U015, &U016, &U017, &U018,
+    &U019, &U020, &U021, &U022, &U023, &U030, &U031, &U032,
+];
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -187,6 +259,15 @@ pub struct Finding {
     pub advice: String,
     /// Where to read more.
     pub anchor: String,
+    /// The propensities that it is about, when it is about some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub propensity: Option<String>,
+    /// The model that it is about, when it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether it is about a curve that an audit added by itself: good to know, but nothing that its user did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub added: bool,
 }
 
 impl Finding {
@@ -198,6 +279,23 @@ impl Finding {
             message: message.into(),
             advice: check.advice.into(),
             anchor: format!("docs/checks.md#{}", check.code.to_lowercase()),
+            propensity: None,
+            model: None,
+            added: false,
         }
+    }
+
+    /// Says which propensities it is about.
+    #[must_use]
+    pub fn of_propensity(mut self, origin: impl Into<String>) -> Finding {
+        self.propensity = Some(origin.into());
+        self
+    }
+
+    /// Says which model it is about.
+    #[must_use]
+    pub fn of_model(mut self, model: impl Into<String>) -> Finding {
+        self.model = Some(model.into());
+        self
     }
 }

@@ -91,6 +91,8 @@ pub struct EvaluationResult {
     /// The groups and how much they hold, when there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupShare>,
+    /// Level of intervals.
+    pub level: f64,
     /// What was chosen where libraries differ.
     pub conventions: Conventions,
     /// What to know before believing the numbers.

@@ -4,7 +4,7 @@ use super::{ClaimVerdict, Experiment, Outcome};
 use crate::data::Output;
 use crate::error::Result;
 use crate::report::page::sections::{Section, Sections, render};
-use crate::report::{Document, Table, plot, renderers};
+use crate::report::{Document, Screen, Table, plot, renderers};
 use std::path::Path;
 
 /// An experiment and what it left.
@@ -55,7 +55,7 @@ pub fn write(finished: &[FinishedExperiment], folder: &Path, command: &str) -> R
             let document = Document::new().table(table);
             for format in ["csv", "json"] {
                 let mut bytes = Vec::new();
-                let rendered = renderers::find(format)?.render(&document, None, &mut bytes);
+                let rendered = renderers::find(format)?.render(&document, &Screen::default(), &mut bytes);
                 rendered.map_err(|cause| crate::Error::io("cannot write", folder, cause))?;
                 put(&folder.join(format!("{name}.{format}")), &bytes)?;
             }

@@ -23,7 +23,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Assumption, Estimator, Metric, Offer, Shape};
+use super::{Assumption, Estimator, Metric, ObservedBound, Offer, Shape};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -43,6 +43,9 @@ impl Named for Abandonment {
 impl Metric for Abandonment {
     fn lower_is_better(&self) -> bool {
         true
+    }
+    fn observed_bound(&self) -> ObservedBound {
+        ObservedBound::Ceiling
     }
     fn offers(&self) -> &'static [Offer] {
         static OFFERS: &[Offer] =

@@ -23,7 +23,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Assumption, Estimator, LabelCounts, LabelTerm, Metric, Offer, Shape};
+use super::{Assumption, Estimator, LabelCounts, LabelTerm, Metric, ObservedBound, Offer, Shape};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -41,6 +41,9 @@ impl Named for Coverage {
 }
 
 impl Metric for Coverage {
+    fn observed_bound(&self) -> ObservedBound {
+        ObservedBound::Floor
+    }
     fn offers(&self) -> &'static [Offer] {
         static OFFERS: &[Offer] = &[
             Offer::of(Estimator::Observed, Assumption::LowerBound),

@@ -22,6 +22,7 @@ pub mod independent;
 pub mod macro_f;
 pub mod ndcg;
 pub mod ndcg_min;
+mod other_names;
 pub mod precision;
 pub mod recall;
 pub mod recall_known;
@@ -32,7 +33,7 @@ pub mod weights;
 pub use estimator::{Assumption, Estimator, Offer};
 pub use independent::Work;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 use std::sync::LazyLock;
@@ -61,6 +62,10 @@ pub trait Metric: Named + Sealed + Sync {
     fn lower_is_better(&self) -> bool {
         false
     }
+    /// What the observed value says about that on complete labels, whatever is missing.
+    fn observed_bound(&self) -> ObservedBound {
+        ObservedBound::Neither
+    }
     /// The estimators that exist, each with its assumption.
     fn offers(&self) -> &'static [Offer];
     /// How it is computed.
@@ -72,6 +77,29 @@ pub trait Metric: Named + Sealed + Sync {
     /// Why an estimator that others have does not exist for this one.
     fn why_not(&self, _estimator: Estimator) -> &'static str {
         "it is not defined for this metric"
+    }
+}
+
+/// What an observed value says about that on complete labels of the same rows, if labels are missing and none is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ObservedBound {
+    /// Missing labels can only add to it.
+    Floor,
+    /// Missing labels can only take away from it.
+    Ceiling,
+    /// Missing labels can do either.
+    Neither,
+}
+
+impl ObservedBound {
+    /// As a remark in tables.
+    pub fn remark(self) -> &'static str {
+        match self {
+            ObservedBound::Floor => "at least this on complete labels",
+            ObservedBound::Ceiling => "at most this on complete labels",
+            ObservedBound::Neither => "no bound: missing labels can raise or lower it",
+        }
     }
 }
 
@@ -183,7 +211,10 @@ pub trait LabelTerm: Sync {
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 pub fn find(name: &str) -> Result<&'static dyn Metric> {
-    spec::find(METRICS, "metric", name)
+    spec::find(METRICS, "metric", name).map_err(|error| match other_names::advice(name) {
+        Some(advice) => Error::value(format!("unknown metric '{name}'")).hint(advice),
+        None => error,
+    })
 }
 
 /// The sum of the first discounts of DCG.

@@ -23,7 +23,7 @@
 //! ```
 
 use super::estimator::of_unweighted_sums;
-use super::{Estimator, Metric, Offer, Shape, SumTerm, log_discount, log_discounts};
+use super::{Estimator, Metric, ObservedBound, Offer, Shape, SumTerm, log_discount, log_discounts};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -41,6 +41,9 @@ impl Named for Ndcg {
 }
 
 impl Metric for Ndcg {
+    fn observed_bound(&self) -> ObservedBound {
+        ObservedBound::Floor
+    }
     fn offers(&self) -> &'static [Offer] {
         of_unweighted_sums()
     }

@@ -25,7 +25,7 @@
 //! ```
 
 use super::estimator::of_precision;
-use super::{Metric, Offer, Shape, SumTerm};
+use super::{Metric, ObservedBound, Offer, Shape, SumTerm};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -43,6 +43,9 @@ impl Named for Precision {
 }
 
 impl Metric for Precision {
+    fn observed_bound(&self) -> ObservedBound {
+        ObservedBound::Floor
+    }
     fn offers(&self) -> &'static [Offer] {
         of_precision()
     }

@@ -27,7 +27,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Assumption, Estimator, Metric, Offer, Shape, SumTerm};
+use super::{Assumption, Estimator, Metric, ObservedBound, Offer, Shape, SumTerm};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -45,6 +45,9 @@ impl Named for RecallKnown {
 }
 
 impl Metric for RecallKnown {
+    fn observed_bound(&self) -> ObservedBound {
+        ObservedBound::Floor
+    }
     fn offers(&self) -> &'static [Offer] {
         static OFFERS: &[Offer] = &[
             Offer::of(Estimator::Observed, Assumption::LowerBound),

@@ -25,7 +25,7 @@
 //! ```
 
 use super::estimator::of_sums;
-use super::{Estimator, Metric, Offer, Shape, SumTerm};
+use super::{Estimator, Metric, ObservedBound, Offer, Shape, SumTerm};
 use crate::spec::Named;
 
 /// See the module's page.
@@ -45,6 +45,9 @@ impl Named for WeightedPrecision {
 impl Metric for WeightedPrecision {
     fn highest(&self, largest_weight: f64) -> f64 {
         largest_weight
+    }
+    fn observed_bound(&self) -> ObservedBound {
+        ObservedBound::Floor
     }
     fn offers(&self) -> &'static [Offer] {
         of_sums()

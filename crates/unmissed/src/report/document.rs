@@ -2,6 +2,7 @@
 
 use super::{Cell, Shown};
 use crate::error::{Error, Result};
+use crate::evaluate::Severity;
 use serde::Serialize;
 
 /// The outcome of a command.
@@ -14,7 +15,7 @@ use serde::Serialize;
 /// table.row(unmissed::cells!["recall@1", 0.5, None::<f64>]);
 /// let document = Document::new().table(table).note("Labels are taken as complete.");
 /// let mut out = Vec::new();
-/// unmissed::report::renderers::find("csv")?.render(&document, None, &mut out)?;
+/// unmissed::report::renderers::find("csv")?.render(&document, &Default::default(), &mut out)?;
 /// assert_eq!(String::from_utf8(out)?, "metric,value,se\nprecision@1,0.81249,0.00412\nrecall@1,0.5,\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -22,6 +23,8 @@ use serde::Serialize;
 pub struct Document {
     /// The tables, in the order in which they are shown.
     pub tables: Vec<Table>,
+    /// What comes first, a paragraph each. Not part of csv and json.
+    pub lead: Vec<Lead>,
     /// What else there is to say, a paragraph each. Not part of csv and json.
     pub notes: Vec<String>,
     /// The whole result for machines. When it is null, json has the tables instead.
@@ -34,6 +37,13 @@ impl Document {
     /// An empty document.
     pub fn new() -> Document {
         Document::default()
+    }
+
+    /// Adds a paragraph before the tables.
+    #[must_use]
+    pub fn lead(mut self, text: impl Into<String>, severity: Option<Severity>) -> Document {
+        self.lead.push(Lead { text: text.into(), severity });
+        self
     }
 
     /// Adds a table.
@@ -62,6 +72,15 @@ impl Document {
         self.data = serde_json::to_value(data).map_err(|cause| Error::value(format!("cannot be written as json: {cause}")))?;
         Ok(self)
     }
+}
+
+/// A paragraph before the tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lead {
+    /// The text.
+    pub text: String,
+    /// How bad what it says is, when it is good or bad.
+    pub severity: Option<Severity>,
 }
 
 /// A column of a table.

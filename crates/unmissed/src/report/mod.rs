@@ -8,14 +8,18 @@ mod cell;
 pub mod charts;
 mod document;
 pub mod figures;
+pub mod label_csv;
 pub mod page;
 pub mod plot;
 pub mod renderers;
+pub mod row_csv;
+mod screen;
 mod statistics;
 mod text;
 
 // What the command line fills tables with; no part of what the library promises.
 #[doc(hidden)]
 pub use cell::{Cell, Shown};
-pub use document::{Align, Column, Document, Table};
+pub use document::{Align, Column, Document, Lead, Table};
+pub use screen::{Limit, Screen};
 pub use statistics::{STATISTICS, Statistic};

@@ -1,6 +1,6 @@
 //! [`AuditRequest`]: what an audit looks at, and how.
 
-use super::{EvaluateRequest, GroupsSpec, KList, Level, WeightsSpec};
+use super::{EvaluateRequest, Gates, GroupsSpec, KList, Level, WeightsSpec};
 use crate::data::Rate;
 use crate::propensity::models::PropensitySpec;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub struct AuditRequest {
     /// What the data are called; a known name decides about the constants of models that have several.
     pub name: String,
-    /// Propensity models; when `None` the usual ones: `constant`, `jpv` and `power`.
+    /// Propensity models; when `None` the usual one, `jpv`, as far as there are training labels.
     pub propensities: Option<Vec<PropensitySpec>>,
     /// Lengths of the top list; the verdict is about the first.
     pub k: KList,
@@ -36,12 +36,25 @@ pub struct AuditRequest {
     pub weights: Option<WeightsSpec>,
     /// The rate at which the pairs of the controlled set were shown; without such a set, those of the test set.
     pub rate: Option<Rate>,
+    /// What the audit is to fail on.
+    pub gates: Gates,
 }
 
 impl Default for AuditRequest {
     fn default() -> AuditRequest {
         let EvaluateRequest { k, level, bootstrap, seed, weights, .. } = EvaluateRequest::default();
-        AuditRequest { name: String::new(), propensities: None, k, level, bootstrap, seed, groups: None, weights, rate: None }
+        AuditRequest {
+            name: String::new(),
+            propensities: None,
+            k,
+            level,
+            bootstrap,
+            seed,
+            groups: None,
+            weights,
+            rate: None,
+            gates: Gates::default(),
+        }
     }
 }
 
@@ -61,6 +74,11 @@ mod tests {
             groups: Some(GroupsSpec::Deciles),
             weights: Some("effective:beta=0.9".parse().unwrap()),
             rate: Some("2/9".parse().unwrap()),
+            gates: Gates {
+                fail_on: vec!["U001".into(), "warning".into()],
+                fail_below: vec!["precision@2:unbiased=0.5".parse().unwrap()],
+                fail_if_worse: true,
+            },
         };
         let text = serde_json::to_string(&request).unwrap();
         assert_eq!(serde_json::from_str::<AuditRequest>(&text).unwrap(), request);

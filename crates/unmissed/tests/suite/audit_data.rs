@@ -89,6 +89,45 @@ fn two_releases_of_an_ontology_contradict_jpv() {
     assert!(page.contains("complete labels") && page.contains("Against the later snapshot") && page.len() < 2_000_000);
 }
 
+/// With out-of-fold predictions the headline is within a point of what later labels say, without having seen them.
+#[test]
+fn the_headline_is_near_the_later_truth() {
+    let Some(folder) = data("hpo-timelapse") else { return };
+    let file = |name: &str| dataset(&folder.join(name), None, None);
+    let (train, test, later, truth) =
+        (file("train_early.txt"), file("test_early.txt"), file("train_late.txt"), file("test_late.txt"));
+    const FOLDS: usize = 10;
+    let rows_of = |data: &Dataset<'_>, rows: &[usize]| {
+        let Some(Features::Sparse(features)) = data.features() else { panic!("sparse features") };
+        Dataset::new(Some(Features::Sparse(features.select_rows(rows))), data.labels().select_rows(rows)).unwrap()
+    };
+    let mut of_row: Vec<Vec<(u32, f32)>> = vec![Vec::new(); train.rows()];
+    for fold in 0..FOLDS {
+        let (inside, outside): (Vec<usize>, Vec<usize>) = (0..train.rows()).partition(|row| row % FOLDS == fold);
+        let lists = by_features(&rows_of(&train, &outside), &rows_of(&train, &inside));
+        for (place, row) in inside.iter().enumerate() {
+            let (ids, scores) = lists.row(place);
+            of_row[*row] = ids.iter().copied().zip(scores.iter().copied()).collect();
+        }
+    }
+    let out_of_fold = Csr::from_rows(train.labels().cols() as u64, of_row).unwrap();
+    let (mine, popular) = (by_features(&train, &test), popular(&train, test.rows()));
+    let popular_of_train = self::popular(&train, train.rows());
+    let models = [("by features", &mine), ("popular", &popular)];
+    let request = AuditRequest { name: "hpo-timelapse".into(), ..AuditRequest::default() };
+    let audit = Audit::new(&test, &models).unwrap().request(request).train(&train).later(&later);
+    let result =
+        audit.clone().train_predictions("by features", &out_of_fold).train_predictions("popular", &popular_of_train).run().unwrap();
+    let known = audit.truth(&truth).unwrap().run().unwrap();
+    let complete = known.verdict.standings.last().unwrap().scores[0].value.unwrap();
+    let reported = result.verdict.reported.as_ref().unwrap();
+    println!("{}\n{}", result.verdict.headline, known.verdict.headline);
+    assert_eq!((reported.model.as_str(), reported.basis), ("by features", unmissed::audit::Basis::Omega));
+    assert!((reported.value - complete).abs() < 0.01, "{} {complete}", reported.value);
+    assert!(result.verdict.headline.starts_with("About 17 % of the relevant labels are missing (measured: the later snapshot"));
+    assert!(result.verdict.headline.contains("by features is better than popular by "), "{}", result.verdict.headline);
+}
+
 /// With 290 users intervals are wide, and the page says how many more it takes.
 #[test]
 fn a_small_survey_needs_more_rows() {

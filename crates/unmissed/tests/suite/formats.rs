@@ -10,9 +10,21 @@ use unmissed::data::{Dataset, Features};
 fn bad_text_gives_one_located_error() {
     let cases: &[(&str, &[u8], &str)] = &[
         ("empty", b"", "file: the file is empty; a header 'rows features labels' is the least that is expected"),
-        ("one number", b"3\n0 1:1\n", "file: the format of this file is not recognised: expected one of"),
-        ("words", b"hello world\n", "file: the format of this file is not recognised: expected one of"),
-        ("garbage", b"\xff\xfe\x00\x80garbage", "file: the format of this file is not recognised: expected one of"),
+        (
+            "one number",
+            b"3\n0 1:1\n",
+            "file: the format of this file is not recognised: expected data whose first two lines are like '2 100 20' and '3,17 0:0.5 42:1'",
+        ),
+        (
+            "words",
+            b"hello world\n",
+            "file: the format of this file is not recognised: expected data whose first two lines are like '2 100 20' and '3,17 0:0.5 42:1'",
+        ),
+        (
+            "garbage",
+            b"\xff\xfe\x00\x80garbage",
+            "file: the format of this file is not recognised: expected data whose first two lines are like '2 100 20' and '3,17 0:0.5 42:1'",
+        ),
         (
             "rows missing",
             b"3 2 2\n0 1:1\n1 0:1\n",

@@ -109,7 +109,7 @@ fn when_all_pairs_are_judged_nothing_is_estimated() {
             assert_eq!((row.estimator, row.se), (Estimator::Judged, Some(0.0)));
             assert!((row.high.unwrap() - row.low.unwrap()).abs() < 1e-12, "{row:?}");
         }
-        assert!(found.findings.iter().all(|finding| !finding.code.starts_with("U02")), "{:?}", found.findings);
+        assert!(found.findings.iter().all(|finding| !finding.code.starts_with("U03")), "{:?}", found.findings);
     }
 }
 
@@ -300,8 +300,8 @@ fn lists_that_were_not_pooled_are_found() {
     let plan = AnnotationPlan::new(&data, &request(60)).unwrap();
     let judged = Judged::new(world.judged(&plan, |_, _| ())).plan(plan);
     let result = world.evaluate(judged.clone(), EvaluateRequest::default()).unwrap();
-    let found: Vec<&str> = result.findings.iter().map(|finding| finding.code.as_str()).filter(|code| *code >= "U02").collect();
-    assert_eq!(found, ["U020"], "{:?}", result.findings);
+    let found: Vec<&str> = result.findings.iter().map(|finding| finding.code.as_str()).filter(|code| *code >= "U03").collect();
+    assert_eq!(found, ["U030"], "{:?}", result.findings);
     let width = |model: &str| {
         let row = result.rows.iter().find(|row| row.metric == "precision" && row.k == 5 && row.model == model).unwrap();
         row.high.unwrap() - row.low.unwrap()
@@ -312,7 +312,7 @@ fn lists_that_were_not_pooled_are_found() {
     let changed =
         Evaluation::new(&world.complete, &world.models()[..1]).unwrap().request(request).unwrap().judged(judged).run().unwrap();
     assert!(
-        changed.findings.iter().any(|finding| finding.code == "U021" && finding.message.ends_with("the test labels")),
+        changed.findings.iter().any(|finding| finding.code == "U031" && finding.message.ends_with("the test labels")),
         "{:?}",
         changed.findings
     );
@@ -328,7 +328,7 @@ fn observed_labels_that_judges_reject_are_found() {
         }
     };
     let result = world.evaluate(Judged::new(world.judged(&plan, change)).plan(plan), EvaluateRequest::default()).unwrap();
-    let finding = result.findings.iter().find(|finding| finding.code == "U022").unwrap();
+    let finding = result.findings.iter().find(|finding| finding.code == "U032").unwrap();
     assert!(finding.message.contains("of 20 judged observed pairs"), "{}", finding.message);
 }
 

@@ -4,6 +4,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod archives;
+mod audit_baselines;
 mod audit_data;
 mod audit_result;
 mod block_store;
@@ -29,6 +30,7 @@ mod judged_simulation;
 mod layers;
 mod losses;
 mod matched_rows;
+mod misalignment;
 mod model_files;
 mod mutated_files;
 mod prediction;

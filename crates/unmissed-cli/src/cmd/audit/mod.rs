@@ -3,46 +3,52 @@
 mod present;
 
 use crate::app::{App, Failure, Outcome};
-use crate::args::{Reading, Seed, folder, stem};
+use crate::args::{self, Reading, Seed, check_output, folder, row_texts, stem};
 use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
 use unmissed::audit::provenance::{InputFile, shell};
-use unmissed::audit::{Audit, AuditResult, demo};
-use unmissed::data::{Csr, Rate};
+use unmissed::audit::{Audit, AuditResult, Baseline, Naming, demo, gates};
+use unmissed::data::formats::Expected;
+use unmissed::data::{Csr, Rate, TextFile};
 use unmissed::evaluate::judged::Judged;
-use unmissed::evaluate::{CHECKS, Finding};
 use unmissed::propensity::models::PropensitySpec;
-use unmissed::report::{figures, page};
-use unmissed::request::{AuditRequest, Level};
-use unmissed::{Error, Result, spec};
+use unmissed::report::{figures, label_csv, page, row_csv};
+use unmissed::request::{AuditRequest, Gates, Level, ScoreGate};
+use unmissed::{Error, Result};
 
 /// Audit predictions: what the scores are worth when labels are missing, as a verdict and a page
 #[derive(clap::Args)]
-#[command(after_help = "Puts statistics, propensities, evaluation and findings together. Looks at constant, jpv and power unless \
---propensity names others, and adds what a controlled set or a later snapshot allows to estimate. With --fail-on the exit code is 1 \
-when one of the findings is raised; 'unmissed list checks' explains the codes.
+#[command(
+    after_help = "Puts statistics, propensities, evaluation and findings together: how many labels are missing, the one number to \
+report, how the models compare, what to look at. Without evidence observed scores are a floor, and the usual curve (jpv) is shown beside \
+them unless --propensity names others; a controlled set or a later snapshot (--later) replaces assumptions by estimates. The popularity \
+ranker is compared with in every audit that has --train. Gates (--fail-on, --fail-below, --fail-if-worse) end with exit code 1 and one \
+line that says which; they look at what was passed or measured, not at the usual curve. 'unmissed list checks' explains the codes.
 
 Examples:
   unmissed audit --demo
   unmissed audit --train train.txt --test test.txt --predictions p.txt -o report.html
   unmissed audit --train train.txt --test test.txt --predictions p.txt --later train_late.txt
   unmissed audit --test controlled.txt --predictions p.txt --rate 4/12 --k 1,3
-  unmissed audit --test test.txt --predictions A=p.txt --predictions B=q.txt --format json")]
+  unmissed audit --train train.txt --test test.txt --predictions p.txt --json june.json
+  unmissed audit --train train.txt --test test.txt --predictions p.txt --baseline june.json --fail-if-worse
+  unmissed audit --test test.txt --predictions A=p.txt --predictions B=q.txt --format json"
+)]
 pub(crate) struct Args {
     /// No files needed: artificial data with missing labels, two models trained on them, and the truth beside the verdict
     #[arg(long, conflicts_with_all = ["test", "predictions", "train", "propensity", "controlled", "rate", "later", "train_predictions", "judged", "truth", "k", "groups",
-        "weights", "level", "bootstrap", "name"])]
+        "weights", "level", "bootstrap", "name", "json", "baseline", "fail_below", "fail_if_worse"])]
     demo: bool,
     /// Test labels
     #[arg(long, value_name = "DATA", required_unless_present = "demo")]
     test: Option<PathBuf>,
-    /// Predictions for the rows of the test labels, in the same order; may be repeated
-    #[arg(long, value_name = "[NAME=]FILE", required_unless_present = "demo")]
+    /// Predictions for the rows of the test labels, in the same order, or - for standard input; may be repeated
+    #[arg(long, value_name = "[NAME=]FILE[,from=FORMAT]", required_unless_present = "demo")]
     predictions: Vec<Model>,
     /// Training labels: what propensity models, groups and evidence are compared with
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
-    /// Propensity models instead of the usual ones (jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...); may be repeated
+    /// Propensity models instead of the usual one (jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...); may be repeated
     #[arg(long, value_name = "SPEC")]
     propensity: Vec<String>,
     /// A bias-controlled set: its labels are the relevant ones among those that were shown
@@ -97,9 +103,36 @@ pub(crate) struct Args {
     /// Write each figure as .svg and .png into this folder
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
-    /// Exit with code 1 when one of these findings is raised: U001,U003
+    /// Write the result as JSON into this file, and the models' top lists into FILE.rows.npz beside it: what --baseline takes
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// An earlier audit of the same test rows (a file of --json): its models are compared with these, row by row
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Exit with code 1 when one of these findings is raised: U001,U003, or a severity and above: error, warning, info
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     fail_on: Vec<String>,
+    /// Exit with code 1 when a model's score is below: precision@1=0.5 (of the estimate that is reported), or
+    /// precision@1:unbiased=0.5 (of an estimator); may be repeated
+    #[arg(long, value_name = "METRIC@K[:ESTIMATOR]=VALUE")]
+    fail_below: Vec<ScoreGate>,
+    /// Exit with code 1 when a model is significantly worse than in the earlier audit
+    #[arg(long, requires = "baseline")]
+    fail_if_worse: bool,
+    /// Print everything, not only what fits on a screen
+    #[arg(long)]
+    all: bool,
+    /// Texts of the test rows, shown beside rows worth a look: a line for each row, or FILE.csv:COLUMN, FILE.jsonl:FIELD
+    #[arg(long, value_name = "FILE")]
+    row_text: Option<TextFile>,
+    /// Write what is known of every label into this csv file
+    #[arg(long, value_name = "CSV")]
+    labels_csv: Option<PathBuf>,
+    /// Write the rows worth a look into this csv file
+    #[arg(long, value_name = "CSV")]
+    rows_csv: Option<PathBuf>,
+    #[command(flatten)]
+    naming: args::Naming,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -107,13 +140,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
-    let codes = codes(&args.fail_on)?;
+    let request = request(args)?;
+    gates::check(&request.gates, &request.k, args.baseline.is_some())?;
     let output = args.output.clone().or(args.demo.then(|| PathBuf::from("unmissed-demo.html")));
     if let Some(path) = &output {
         check_page(path)?;
     }
-    let result =
-        if args.demo { demo::run(demo::Sizes::default(), args.seed.seed, &command(), app.progress())? } else { audit(args, app)? };
+    let result = if args.demo {
+        demo::run(demo::Sizes::default(), args.seed.seed, request.gates, &command(), app.progress())?
+    } else {
+        audit(args, request, app)?
+    };
     if let Some(path) = &output {
         page::write(&result, path)?;
         app.note(&format!("wrote {}", path.display()));
@@ -123,29 +160,47 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
             app.note(&format!("wrote {}", file.display()));
         }
     }
-    app.emit(&present::document(&result, app.format() == "json", output.as_deref())?)?;
-    gate(&result.findings, &codes)
+    for (path, write) in [(&args.labels_csv, label_csv::write as fn(_, _) -> _), (&args.rows_csv, row_csv::write)] {
+        if let Some(path) = path {
+            write(&result, path.as_path())?;
+            app.note(&format!("wrote {}", path.display()));
+        }
+    }
+    app.emit_page(&present::document(&result, app.format() == "json", args.all)?, args.all)?;
+    gate(&result)
 }
 
-fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
+fn audit(args: &Args, mut request: AuditRequest, app: &App) -> Outcome<AuditResult> {
     inputs::check_names(&args.predictions)?;
     inputs::check_names(&args.train_predictions)?;
     let Some(test_path) = &args.test else { return Err(Error::value("no test labels").hint("pass --test").into()) };
-    let mut request = request(args)?;
+    if let Some(path) = &args.json {
+        let inputs = args.predictions.iter().map(|model| model.path.as_path()).chain([test_path.as_path()]);
+        check_output(path, &inputs.chain(args.train.as_deref()).chain(args.baseline.as_deref()).collect::<Vec<_>>())?;
+    }
+    let baseline = args.baseline.as_ref().map(Baseline::read).transpose()?;
     let read = |path: &PathBuf| args.reading.dataset(path, app);
     let test = read(test_path)?;
     let train = args.train.as_ref().map(read).transpose()?;
     let controlled = args.controlled.as_ref().map(read).transpose()?;
     let later = args.later.as_ref().map(read).transpose()?;
     let truth = args.truth.as_ref().map(read).transpose()?;
-    let scores = args.predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let (rows, labels) = (test.rows(), test.labels().cols());
+    let (label_names, row_names) = (args.naming.labels(labels)?, args.naming.rows(rows)?);
+    let row_texts = row_texts(args.row_text.as_ref(), rows)?;
+    let expects = |rows, row_names| Expected { rows, labels, label_names: label_names.as_ref(), row_names };
+    let of_test = Some(expects(rows, row_names.as_ref()));
+    let scores = args.predictions.iter().map(|model| model.read(&args.reading, of_test, app)).collect::<Outcome<Vec<_>>>()?;
     let named: Vec<(&str, &Csr<'_, f32>)> = args.predictions.iter().map(|model| model.name.as_str()).zip(&scores).collect();
-    let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let expected = train.as_ref().map(|train| expects(train.rows(), None));
+    let of_train =
+        args.train_predictions.iter().map(|model| model.read(&args.reading, expected, app)).collect::<Outcome<Vec<_>>>()?;
     request.rate = args.rate.as_ref().map(|rate| Rate::read(rate, test.labels().cols() as u64)).transpose()?;
 
     let mut audit = Audit::new(&test, &named)
         .map_err(|error| error.in_file(test_path))?
         .request(request)
+        .names(Naming { labels: label_names.as_ref(), rows: row_names.as_ref(), texts: row_texts.as_ref() })?
         .source(command(), files(args)?)
         .progress(app.progress());
     if let Some(train) = &train {
@@ -167,7 +222,16 @@ fn audit(args: &Args, app: &App) -> Outcome<AuditResult> {
     if let (Some(truth), Some(path)) = (&truth, &args.truth) {
         audit = audit.truth(truth).map_err(|error| error.in_file(path))?;
     }
-    Ok(audit.run()?)
+    if let Some(baseline) = &baseline {
+        audit = audit.baseline(baseline);
+    }
+    let mut result = audit.run()?;
+    if let Some(path) = &args.json {
+        for file in audit.write_json(&mut result, path)? {
+            app.note(&format!("wrote {}", file.display()));
+        }
+    }
+    Ok(result)
 }
 
 /// What the options ask for; a rate in a file waits for the number of labels.
@@ -184,24 +248,15 @@ fn request(args: &Args) -> Result<AuditRequest> {
         groups: args.groups.as_deref().map(str::parse).transpose()?,
         weights: args.weights.as_deref().map(str::parse).transpose()?,
         rate: None,
+        gates: Gates { fail_on: args.fail_on.clone(), fail_below: args.fail_below.clone(), fail_if_worse: args.fail_if_worse },
     })
 }
 
-/// The codes of findings, all known.
-fn codes(given: &[String]) -> Result<Vec<String>> {
-    let known: Vec<&str> = CHECKS.iter().map(|check| check.code).collect();
-    let code = |text: &String| {
-        let code = text.trim().to_uppercase();
-        if known.contains(&code.as_str()) { Ok(code) } else { Err(spec::unknown("finding", text, &known)) }
-    };
-    given.iter().map(code).collect()
-}
-
-fn gate(findings: &[Finding], codes: &[String]) -> Outcome<()> {
-    let mut raised: Vec<&str> =
-        findings.iter().map(|finding| finding.code.as_str()).filter(|code| codes.iter().any(|c| c == code)).collect();
-    raised.dedup();
-    if raised.is_empty() { Ok(()) } else { Err(Failure::Gate(format!("findings {} were raised", raised.join(", ")))) }
+/// One line that says which gates failed and why.
+fn gate(result: &AuditResult) -> Outcome<()> {
+    let failed: Vec<String> =
+        result.gates.iter().filter(|gate| gate.failed).map(|gate| format!("{}: {}", gate.gate, gate.found)).collect();
+    if failed.is_empty() { Ok(()) } else { Err(Failure::Gate(failed.join("; "))) }
 }
 
 /// Asked before long work.
@@ -254,6 +309,9 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
     }
     for model in &args.predictions {
         files.push(InputFile::new(format!("predictions of {}", model.name), &model.path)?);
+    }
+    if let Some(path) = &args.baseline {
+        files.push(InputFile::new("baseline", path)?);
     }
     for model in &args.train_predictions {
         files.push(InputFile::new(format!("training predictions of {}", model.name), &model.path)?);

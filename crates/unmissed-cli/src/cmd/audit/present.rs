@@ -1,99 +1,95 @@
 //! The verdict of an audit for a terminal, and the whole of it for programs.
 
 use crate::app::Outcome;
-use crate::cmd::evaluate::present::long_table;
-use std::path::Path;
-use unmissed::audit::{AuditResult, ModelScore};
-use unmissed::cells;
+use crate::cmd::evaluate::present::{finding_rows, long_table};
+use unmissed::audit::{AuditResult, ModelRole, ModelScore, Standing, Topic};
 use unmissed::report::{Cell, Column, Document, Table, page};
 
-/// Messages longer than this are cut; the page and json have them in full.
-const MOST: usize = 150;
+/// More models than this have a line each, fewer a column each.
+const SIDE_BY_SIDE: usize = 2;
 
-/// `for_programs`: whether json will be written.
-pub(super) fn document(result: &AuditResult, for_programs: bool, written: Option<&Path>) -> Outcome<Document> {
-    let mut document = Document::new().table(standings(result)).csv(long_table(&result.evaluation));
-    if !result.findings.is_empty() {
-        document = document.table(findings(result));
+/// `for_programs`: whether json will be written; `all`: whether there is room for everything.
+pub(super) fn document(result: &AuditResult, for_programs: bool, all: bool) -> Outcome<Document> {
+    let verdict = &result.verdict;
+    let mut document = Document::new();
+    for line in &verdict.summary {
+        // What is missing and what to look at are facts; how good or bad it is shows at the score.
+        document = document.lead(line.text.clone(), (line.topic == Topic::Score).then_some(verdict.severity));
+    }
+    for gate in &result.gates {
+        let severity = gate.failed.then_some(unmissed::evaluate::Severity::Error);
+        let word = if gate.failed { "failed" } else { "passed" };
+        document = document.lead(format!("Gate {} {word}: {}.", gate.gate, gate.found), severity);
+    }
+    document = document.table(standings(result, all)).csv(long_table(&result.evaluation));
+    if let Some(table) = finding_rows(&result.findings, all) {
+        document = document.table(table);
     }
     if for_programs {
         document = document.data(result)?;
     }
-    let verdict = &result.verdict;
-    document = document.note(format!("Verdict: {} {}", verdict.headline, verdict.sentences.join(" ")));
+    for sentence in &verdict.sentences {
+        document = document.note(sentence.clone());
+    }
     for why in &result.left_out_by_row {
         document = document.note(format!("Not estimated: {why}"));
     }
-    if !result.rows_needed.is_empty() {
-        document =
-            document.note(result.rows_needed.iter().take(2).map(|need| need.sentence.as_str()).collect::<Vec<_>>().join(" "));
-    }
-    Ok(match written {
-        Some(path) => document.note(format!("The page: {}", path.display())),
-        None => document,
-    })
+    Ok(result.rows_needed.iter().fold(document, |document, need| document.note(need.sentence.clone())))
 }
 
-/// Propensity models down, models across.
-fn standings(result: &AuditResult) -> Table {
-    let verdict = &result.verdict;
+/// Estimates down, models across; with many models only what is observed and what is reported, models down.
+fn standings(result: &AuditResult, all: bool) -> Table {
     let models = result.models();
-    let mut columns = vec![Column::new(format!("{}@{} (%)", verdict.metric, verdict.k))];
-    for model in &models {
-        columns.push(Column::new((*model).to_owned()));
-        columns.push(Column::new(format!("{model}, norm.")));
-    }
-    if models.len() > 1 {
-        columns.push(Column::new("first"));
-    }
-    let has_flips = verdict.standings.iter().any(|standing| standing.flips_at.is_some());
-    if has_flips {
-        columns.push(Column::new("flips at"));
-    }
     let name = if result.name.is_empty() { "Audit" } else { &result.name };
-    let mut table = Table::new("standings", columns).titled(format!("{name}: {}", page::data_line(result)));
-    for standing in &verdict.standings {
-        let name = if standing.contradicted { format!("{} ✗", standing.name) } else { standing.name.clone() };
-        let mut row = vec![Cell::from(name)];
-        for model in &models {
-            let score = standing.scores.iter().find(|score| score.model == *model);
-            row.push(score.map_or(Cell::Missing, |score| Cell::from(within(score))));
-            row.push(Cell::from(score.and_then(|score| score.normalized).map(|value| format!("{:.2}", 100.0 * value))));
+    let title = format!("{name}: {}", page::data_line(result));
+    let verdict = &result.verdict;
+    let at = format!("{}@{} (%)", verdict.metric, verdict.k);
+    let names: Vec<&str> =
+        verdict.standings.first().map_or(Vec::new(), |s| s.scores.iter().map(|score| score.model.as_str()).collect());
+    if models.len() <= SIDE_BY_SIDE {
+        let columns = std::iter::once(at).chain(names.iter().map(|name| (*name).to_owned())).map(Column::new);
+        let mut table = Table::new("standings", columns).titled(title);
+        for standing in &verdict.standings {
+            let of = |name: &&str| standing.scores.iter().find(|score| score.model == **name);
+            let cells = names.iter().map(|name| of(name).map_or(Cell::Missing, |score| Cell::from(within(score))));
+            table.row(std::iter::once(Cell::from(marked(standing))).chain(cells));
         }
-        if models.len() > 1 {
-            let wrong = if standing.agrees_with_truth == Some(false) { " (wrong)" } else { "" };
-            row.push(Cell::from(standing.first.as_ref().map(|first| format!("{first}{wrong}"))));
-        }
-        if has_flips {
-            row.push(Cell::from(standing.flips_at.map(|gamma| format!("{gamma:.2}"))));
-        }
-        table.row(row);
+        return table;
+    }
+    let is_shown = |standing: &&Standing| all || standing.is_headline || standing.name == "observed";
+    let shown: Vec<&Standing> = verdict.standings.iter().filter(is_shown).collect();
+    let columns = std::iter::once(at).chain(shown.iter().map(|standing| marked(standing))).map(Column::new);
+    let mut table = Table::new("standings", columns).titled(title);
+    for name in names {
+        let cell = |standing: &&Standing| {
+            let score = standing.scores.iter().find(|score| score.model == name);
+            score.map_or(Cell::Missing, |score| Cell::from(within(score)))
+        };
+        let cells = shown.iter().map(cell);
+        table.row(std::iter::once(Cell::from(name.to_owned())).chain(cells));
     }
     table
+}
+
+/// The name of a standing with what to know about it.
+fn marked(standing: &Standing) -> String {
+    let mut name = standing.name.clone();
+    if standing.is_headline {
+        name.push_str(" (reported)");
+    }
+    if standing.contradicted {
+        name.push_str(" ✗");
+    }
+    name
 }
 
 fn within(score: &ModelScore) -> String {
-    let value = score.value.map_or("–".into(), |value| format!("{:.2}", 100.0 * value));
+    let Some(value) = score.value else { return "–".into() };
+    let beyond = if score.is_beyond() { " (impossible)" } else { "" };
     match (score.low, score.high) {
-        (Some(low), Some(high)) => format!("{value} [{:.2}, {:.2}]", 100.0 * low, 100.0 * high),
-        _ => value,
-    }
-}
-
-/// One line a code: the first message, and how many more there are.
-fn findings(result: &AuditResult) -> Table {
-    let mut table = Table::new("findings", ["code", "severity", "what was found"].map(Column::new)).titled("Findings");
-    for run in result.findings.chunk_by(|a, b| a.code == b.code) {
-        let more = if run.len() > 1 { format!(" (and {} more)", run.len() - 1) } else { String::new() };
-        let severity = format!("{:?}", run[0].severity).to_lowercase();
-        table.row(cells![run[0].code.clone(), severity, format!("{}{more}", cut(&run[0].message))]);
-    }
-    table
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        (Some(low), Some(high)) if score.role == ModelRole::Audited => {
+            format!("{:.1} [{:.1}, {:.1}]{beyond}", 100.0 * value, 100.0 * low, 100.0 * high)
+        }
+        _ => format!("{:.1}{beyond}", 100.0 * value),
     }
 }

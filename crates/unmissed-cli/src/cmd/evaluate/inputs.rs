@@ -1,33 +1,50 @@
 //! What the options of an evaluation mean.
 
+use crate::app::{App, Outcome};
+use crate::args::Reading;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use unmissed::data::{LabelStats, read_full_column, read_keyed_csv};
+use unmissed::data::formats::Expected;
+use unmissed::data::{Csr, LabelStats, read_full_column, read_keyed_csv};
 use unmissed::propensity::Propensities;
 use unmissed::request::WeightsSpec;
+use unmissed::spec::Spec;
 use unmissed::{Error, Result};
 
-/// Predictions and what to call them.
+/// Predictions, what to call them, and their format where it is not to be recognised.
 #[derive(Clone, Debug)]
 pub(in crate::cmd) struct Model {
     pub(in crate::cmd) name: String,
     pub(in crate::cmd) path: PathBuf,
+    pub(in crate::cmd) from: Option<Spec>,
 }
 
 impl FromStr for Model {
     type Err = Error;
 
-    /// `NAME=FILE`, or `FILE` with its stem for a name. A file that exists is never taken apart.
+    /// `[NAME=]FILE[,from=FORMAT]`; without a name it is the stem of the file. What is the name of a file that exists is never taken apart.
     fn from_str(text: &str) -> Result<Model> {
-        match text.split_once('=') {
-            Some((name, path)) if !Path::new(text).exists() => {
-                if name.is_empty() || path.is_empty() {
-                    return Err(Error::value("cannot read predictions").expected("FILE or NAME=FILE").found(format!("'{text}'")));
-                }
-                Ok(Model { name: name.to_owned(), path: path.into() })
-            }
-            _ => Ok(Model { name: crate::args::stem(Path::new(text)), path: text.into() }),
+        let exists = |text: &str| Path::new(text).exists();
+        let (file, from) = match text.rsplit_once(",from=") {
+            Some((file, format)) if !exists(text) => (file, Some(format.parse()?)),
+            _ => (text, None),
+        };
+        let (name, path) = match file.split_once('=') {
+            Some((name, path)) if !exists(file) => (name.to_owned(), path),
+            _ => (crate::args::stem(Path::new(file)), file),
+        };
+        if name.is_empty() || path.is_empty() {
+            let expected = "FILE, NAME=FILE or NAME=FILE,from=FORMAT";
+            return Err(Error::value("cannot read predictions").expected(expected).found(format!("'{text}'")));
         }
+        Ok(Model { name, path: path.into(), from })
+    }
+}
+
+impl Model {
+    /// Reads the predictions.
+    pub(in crate::cmd) fn read(&self, reading: &Reading, expected: Option<Expected<'_>>, app: &App) -> Outcome<Csr<'static, f32>> {
+        reading.scores(&self.path, self.from.as_ref(), expected, app)
     }
 }
 
@@ -75,4 +92,26 @@ pub(super) fn later_rows(path: &Path, rows: usize) -> Result<(Vec<bool>, Vec<f64
         has_later[cell.key as usize] = true;
     }
     Ok((has_later, rho))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_are_taken_apart_at_the_last_from() {
+        let parsed = |text: &str| {
+            let model: Model = text.parse().unwrap();
+            (model.name, model.path.display().to_string(), model.from.map(|from| from.to_string()))
+        };
+        assert_eq!(parsed("dir/p.txt"), ("p".into(), "dir/p.txt".into(), None));
+        assert_eq!(parsed("A=p.txt"), ("A".into(), "p.txt".into(), None));
+        assert_eq!(parsed("A=p.txt,from=scores"), ("A".into(), "p.txt".into(), Some("scores".into())));
+        assert_eq!(parsed("p.csv,from=csv:row=a,label=b"), ("p".into(), "p.csv".into(), Some("csv:row=a,label=b".into())));
+        assert_eq!(parsed("A=b,from=x.txt,from=npz"), ("A".into(), "b,from=x.txt".into(), Some("npz".into())));
+        assert_eq!(parsed("-"), ("stdin".into(), "-".into(), None));
+        for wrong in ["=p.txt", "A=", "A=,from=npz", "A=p.txt,from="] {
+            assert!(wrong.parse::<Model>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -4,13 +4,15 @@ pub(super) mod inputs;
 pub(super) mod present;
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed};
+use crate::args::{Naming, Reading, Seed};
 use inputs::Model;
 use std::path::PathBuf;
 use std::str::FromStr;
+use unmissed::data::formats::Expected;
 use unmissed::data::{Csr, LabelStats, Labels, Rate};
 use unmissed::evaluate::compat::{self, Library};
 use unmissed::evaluate::judged::Judged;
+use unmissed::evaluate::misalignment::test_in_training;
 use unmissed::evaluate::{Evaluation, Tally};
 use unmissed::propensity::rows::{GivenCovariate, MatchedRows, read_columns};
 use unmissed::report::Document;
@@ -35,8 +37,8 @@ pub(crate) struct Args {
     /// Test labels
     #[arg(long, value_name = "DATA")]
     test: PathBuf,
-    /// Predictions for the rows of the test labels, in the same order; may be repeated
-    #[arg(long, required = true, value_name = "[NAME=]FILE")]
+    /// Predictions for the rows of the test labels, in the same order, or - for standard input; may be repeated
+    #[arg(long, required = true, value_name = "[NAME=]FILE[,from=FORMAT]")]
     predictions: Vec<Model>,
     /// Training labels: what propensity models, groups and weights are functions of
     #[arg(long, value_name = "DATA")]
@@ -134,6 +136,11 @@ pub(crate) struct Args {
         "tally", "groups", "rate", "clip", "convention", "label_counts", "metrics", "estimators", "weights",
     ])]
     compat: Option<String>,
+    /// Print everything, not only what fits on a screen
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    naming: Naming,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -180,9 +187,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let train = args.train.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
     let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
     request.rate = args.rate.as_deref().map(|text| Rate::read(text, truth.cols() as u64)).transpose()?;
+    let (label_names, row_names) = (args.naming.labels(truth.cols())?, args.naming.rows(truth.rows())?);
+    let expects = |rows, row_names| Expected { rows, labels: truth.cols(), label_names: label_names.as_ref(), row_names };
+    let of_test = expects(truth.rows(), row_names.as_ref());
     let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
     for model in &args.predictions {
-        scores.push((&model.name, args.reading.scores(&model.path, app)?));
+        scores.push((&model.name, model.read(&args.reading, Some(of_test), app)?));
     }
     if let Some(library) = library {
         return app.emit(&compat_values(library, truth, &scores, &request, stats.as_ref())?);
@@ -194,6 +204,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(stats) = &stats {
         evaluation = evaluation.train(stats);
     }
+    if let Some(names) = &label_names {
+        evaluation = evaluation.label_names(names)?;
+    }
+    if let Some(finding) = train.as_ref().and_then(|train| test_in_training(train, &test)) {
+        evaluation = evaluation.finding(finding);
+    }
     evaluation = evaluation.request(request)?;
     if let Some(path) = &args.label_counts {
         let counts = inputs::label_counts(path, truth.rows())?;
@@ -203,7 +219,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(shown) = &shown {
         evaluation = evaluation.shown(shown.labels())?;
     }
-    let pairs = args.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let pairs =
+        args.pair_covariate.iter().map(|given| given.read(&args.reading, Some(of_test), app)).collect::<Outcome<Vec<_>>>()?;
     for (given, matrix) in args.pair_covariate.iter().zip(&pairs) {
         evaluation =
             evaluation.row_covariate(&given.name, GivenCovariate::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
@@ -219,7 +236,9 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         evaluation = evaluation.later(later.labels(), has_later, rho)?;
     }
     let later = args.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
-    let of_train = args.train_predictions.iter().map(|model| args.reading.scores(&model.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let expected = train.as_ref().map(|train| expects(train.rows(), None));
+    let of_train =
+        args.train_predictions.iter().map(|model| model.read(&args.reading, expected, app)).collect::<Outcome<Vec<_>>>()?;
     if let (Some(train), Some(later), Some(path)) = (&train, &later, &args.later) {
         let mut matched = MatchedRows::new(train.labels(), later.labels()).map_err(|error| error.in_file(path))?;
         for (model, scores) in args.train_predictions.iter().zip(&of_train) {
@@ -236,7 +255,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         app.note(&format!("wrote {}; 'unmissed merge' finishes", path.display()));
         return Ok(());
     }
-    app.emit(&present::document(&evaluation.run()?)?)
+    app.emit_page(&present::document(&evaluation.run()?, args.all)?, args.all)
 }
 
 /// The numbers of another library, with the first propensities.
@@ -265,9 +284,12 @@ pub(crate) struct MergeArgs {
     /// The tallies of all shards, in any order
     #[arg(required = true, value_name = "TALLY")]
     tallies: Vec<PathBuf>,
+    /// Print everything, not only what fits on a screen
+    #[arg(long)]
+    all: bool,
 }
 
 pub(crate) fn merge(args: &MergeArgs, app: &App) -> Outcome<()> {
     let tallies = args.tallies.iter().map(Tally::read).collect::<unmissed::Result<Vec<Tally>>>()?;
-    app.emit(&present::document(&Tally::merge(tallies)?.finish()?)?)
+    app.emit_page(&present::document(&Tally::merge(tallies)?.finish()?, args.all)?, args.all)
 }

@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     let train = args.reading.dataset(&args.train, app)?;
     let known = args.reading.dataset(&path, app)?;
     let predictions = args.rows.train_predictions.as_ref();
-    let scores = predictions.map(|model| args.reading.scores(&model.path, app)).transpose()?;
+    let scores = predictions.map(|model| model.read(&args.reading, None, app)).transpose()?;
     let mut fit = RowFit::new(train.labels(), known.labels(), evidence)
         .map_err(|error| error.in_file(&path))?
         .replicates(args.rows.refits, args.seed.seed);
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             fit = fit.given(&name, GivenCovariate::Rows(values)).map_err(|error| error.in_file(path))?;
         }
     }
-    let pairs = args.rows.pair_covariate.iter().map(|given| args.reading.scores(&given.path, app)).collect::<Outcome<Vec<_>>>()?;
+    let pairs = args.rows.pair_covariate.iter().map(|given| given.read(&args.reading, None, app)).collect::<Outcome<Vec<_>>>()?;
     for (given, matrix) in args.rows.pair_covariate.iter().zip(&pairs) {
         fit = fit.given(&given.name, GivenCovariate::Pairs(matrix)).map_err(|error| error.in_file(&given.path))?;
     }

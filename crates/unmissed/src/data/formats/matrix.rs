@@ -34,7 +34,7 @@ impl Format for Matrix {
         &["ascii", "matrix"]
     }
 
-    fn recognises(&self, _head: &[u8]) -> bool {
+    fn recognises(&self, _head: &[u8], _options: &ReadOptions<'_>) -> bool {
         false
     }
 

@@ -1,11 +1,14 @@
 //! File formats, one file each, read and written.
 //!
 //! A format is an entry of [`FORMATS`]. [`read`] recognises the format by the content of the file (or takes the one that
-//! is asked for; ratings and dense matrices are never guessed), [`write()`] goes by the name of the file. What a file holds
-//! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be.
+//! is asked for; ratings and dense matrices of text are never guessed), [`write()`] goes by the name of the file. What a file holds
+//! is a [`Content`]; [`read_dataset`] and [`read_scores`] turn it into what the caller needs, or say why that cannot be. Formats that
+//! do not say for themselves how many rows and labels there are learn it from [`ReadOptions::expected`].
 //! Adding a format is one new file and one line in the list.
 
+pub mod csv;
 pub mod matrix;
+pub mod npy;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -15,7 +18,7 @@ pub mod svmlight;
 pub mod xmc;
 
 use super::source::{Compression, Source};
-use super::{Csr, Dataset};
+use super::{Csr, Dataset, Names};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Silent};
 use crate::sealed::Sealed;
@@ -29,6 +32,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &scores::Scores,
     &svmlight::Svmlight,
     &npz::Npz,
+    &npy::Npy,
+    &csv::Csv,
     #[cfg(feature = "parquet")]
     &parquet::Parquet,
     &ratings::Ratings,
@@ -39,14 +44,29 @@ pub static FORMATS: &[&dyn Format] = &[
 pub trait Format: Named + Sealed + Sync {
     /// Endings of file names (without a dot) that ask for this format when writing; the first is the usual one.
     fn extensions(&self) -> &'static [&'static str];
-    /// Whether a file that starts with these (decompressed) bytes is in this format.
-    fn recognises(&self, head: &[u8]) -> bool;
+    /// What its files are about.
+    fn holds(&self) -> Holds {
+        Holds::Either
+    }
+    /// Whether a file that starts with these (decompressed) bytes is in this format, given what it is read for.
+    fn recognises(&self, head: &[u8], options: &ReadOptions<'_>) -> bool;
     /// Reads a file. `spec` carries the format's own options.
     fn read(&self, source: Source, spec: &Spec, options: &ReadOptions<'_>) -> Result<Content>;
     /// What of this content the format cannot hold, in words; empty when nothing is lost.
     fn drops(&self, content: &Content) -> Vec<String>;
     /// Writes a file and gives the names of what it wrote.
     fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>>;
+}
+
+/// What files of a format are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Rows with labels, and features where there are any.
+    Data,
+    /// Labels with a score each.
+    Predictions,
+    /// Any of the two.
+    Either,
 }
 
 /// What a file holds.
@@ -58,11 +78,28 @@ pub enum Content {
     Scores(Csr<'static, f32>),
 }
 
+/// What predictions are for: the test rows and their labels.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'a> {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of labels.
+    pub labels: usize,
+    /// What labels are called, where files may have names instead of ids.
+    pub label_names: Option<&'a Names>,
+    /// What rows are called.
+    pub row_names: Option<&'a Names>,
+}
+
 /// How to read.
 #[derive(Clone)]
 pub struct ReadOptions<'a> {
     /// The format, when it is not to be recognised by content: `xmc`, `svmlight:base=1`, ...
     pub format: Option<Spec>,
+    /// The format of a file whose content is not recognised.
+    pub fallback: Option<Spec>,
+    /// What predictions are for, when predictions are read.
+    pub expected: Option<Expected<'a>>,
     /// Scores (ratings) of at least this much are labels, when labels are wanted; `None`: all that are not zero.
     pub positive: Option<f32>,
     /// Whether files may be memory-mapped. Turn it off for files that another process may truncate meanwhile.
@@ -73,7 +110,7 @@ pub struct ReadOptions<'a> {
 
 impl Default for ReadOptions<'_> {
     fn default() -> Self {
-        ReadOptions { format: None, positive: None, mmap: true, progress: &Silent }
+        ReadOptions { format: None, fallback: None, expected: None, positive: None, mmap: true, progress: &Silent }
     }
 }
 
@@ -104,25 +141,41 @@ pub fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Content>
         return format.read(source, spec, options).map_err(located);
     }
     let head = source.head();
-    let Some(format) = FORMATS.iter().find(|format| format.recognises(head)) else {
-        return Err(located(unrecognised(FORMATS, head)));
-    };
-    format.read(source, &format.name().parse()?, options).map_err(located)
+    match (FORMATS.iter().find(|format| format.recognises(head, options)), &options.fallback) {
+        (Some(format), _) => format.read(source, &format.name().parse()?, options).map_err(located),
+        (None, Some(spec)) => named(FORMATS, spec.name())?.read(source, spec, options).map_err(located),
+        (None, None) => Err(located(unrecognised(FORMATS, head, options.expected))),
+    }
 }
 
-fn unrecognised(formats: &[&dyn Format], head: &[u8]) -> Error {
+fn unrecognised(formats: &[&dyn Format], head: &[u8], expected: Option<Expected<'_>>) -> Error {
     if head.is_empty() {
-        return Error::format("the file is empty").hint("a header 'rows features labels' is the least that is expected");
+        let least =
+            if expected.is_some() { "a line 'label:score label:score' for each row" } else { "a header 'rows features labels'" };
+        return Error::format("the file is empty").hint(format!("{least} is the least that is expected"));
     }
     if head.starts_with(b"PAR1") {
         return without_parquet(Error::format("a Parquet file, which this build cannot read"));
     }
     let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
+    // Whoever sees two lines that would be right need not read about formats.
+    let (what, right, how) = match expected {
+        Some(Expected { rows, labels, .. }) => (
+            "predictions",
+            format!("'{rows} {labels}' and '3:0.9 17:0.25' (rows and labels; a row's label:score)"),
+            "NAME=FILE,from=FORMAT",
+        ),
+        None => (
+            "data",
+            "'2 100 20' and '3,17 0:0.5 42:1' (rows, features and labels; a row's labels and feature:value)".into(),
+            "--from FORMAT",
+        ),
+    };
     Error::format("the format of this file is not recognised")
-        .expected(format!("one of {}", names.join(", ")))
-        .found(format!("{} at its start", crate::error::shown(first)))
-        .hint("name the format with --from if you know it")
+        .expected(format!("{what} whose first two lines are like {right}, or one of {}", names.join(", ")))
+        .found(format!("the first line {}", crate::error::shown(first)))
+        .hint(format!("name the format with {how} if you know it"))
 }
 
 /// Parquet is the one format that a build may lack: whoever asks for it learns how to get it.
@@ -131,6 +184,10 @@ fn without_parquet(error: Error) -> Error {
 }
 
 /// The format with this name.
+pub fn find(name: &str) -> Result<&'static dyn Format> {
+    named(FORMATS, name)
+}
+
 fn named(formats: &[&'static dyn Format], name: &str) -> Result<&'static dyn Format> {
     spec::find(formats, "format", name).map_err(|error| match name {
         "parquet" => without_parquet(Error::value("this build lacks the format 'parquet'")),
@@ -159,11 +216,34 @@ fn check_positive(positive: Option<f32>) -> Result<()> {
 pub fn read_scores(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Csr<'static, f32>> {
     let path = path.as_ref();
     match read(path, options)? {
-        Content::Scores(scores) => Ok(scores),
+        Content::Scores(scores) => match options.expected {
+            Some(expected) => expected.check(scores).map_err(|error| error.in_file(path)),
+            None => Ok(scores),
+        },
         Content::Data(_) => Err(Error::format("labels without scores")
             .expected("predictions ('rows labels', then 'label:score label:score')")
             .found("a data set")
             .in_file(path)),
+    }
+}
+
+impl Expected<'_> {
+    /// Predictions of another shape are for other rows or labels.
+    fn check(self, scores: Csr<'static, f32>) -> Result<Csr<'static, f32>> {
+        let wrong = |unit: &str, expected: usize, found: usize, hint: &str| {
+            Error::value("the predictions do not fit the test labels")
+                .expected(format!("{expected} {unit}"))
+                .found(found.to_string())
+                .hint(hint.to_owned())
+        };
+        if scores.rows() != self.rows {
+            return Err(wrong("rows", self.rows, scores.rows(), "row i of the predictions must be row i of the test labels"));
+        }
+        if scores.cols() != self.labels {
+            let hint = "labels are counted from 0, and both files must be about the same ones";
+            return Err(wrong("labels", self.labels, scores.cols(), hint));
+        }
+        Ok(scores)
     }
 }
 
@@ -251,7 +331,7 @@ mod tests {
         let without: Vec<&'static dyn Format> = FORMATS.iter().copied().filter(|format| format.name() != "parquet").collect();
         let content = Content::Scores(Csr::from_arrays(1, vec![0], vec![], vec![]).unwrap());
         for error in [
-            unrecognised(&without, b"PAR1\x15\x04"),
+            unrecognised(&without, b"PAR1\x15\x04", None),
             named(&without, "parquet").err().unwrap(),
             format_of_name(&without, Path::new("out.parquet"), &content).err().unwrap(),
         ] {

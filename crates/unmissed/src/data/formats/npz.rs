@@ -1,14 +1,16 @@
-//! `npz`: sparse matrices of scipy, as `scipy.sparse.save_npz` writes them (format csr).
+//! `npz`: sparse matrices of scipy, as `scipy.sparse.save_npz` writes them (csr, csc or coo), or one dense array of `numpy.savez`.
 //!
 //! A data set is the pair `NAME.x.npz` (features) and `NAME.y.npz` (labels); naming either reads both. `NAME.y.npz` alone
 //! is labels without features. In labels, stored zeros are not labels. Any other `.npz` is scores: its stored entries, zeros
 //! included. Indices may be of any integer type; values may be float32, float64, bool or integers and become 32-bit
-//! floating numbers, rounded to the nearest. Writing gives 32-bit indices where they fit, float32 values, deflate.
+//! floating numbers, rounded to the nearest. A dense array is read like an [`npy`](super::npy) file. Writing gives csr, 32-bit
+//! indices where they fit, float32 values, deflate.
 //!
 //! Members are read in an order that lets each one vouch for the next (shape, row offsets, indices, values), so an archive
 //! that unpacks to much more than its matrix is refused before it is unpacked.
 
-mod array;
+pub(super) mod array;
+mod sparse;
 
 use super::{Content, Format, ReadOptions};
 use crate::data::output::Output;
@@ -33,7 +35,7 @@ impl Named for Npz {
         "npz"
     }
     fn summary(&self) -> &'static str {
-        "scipy.sparse.save_npz, csr: NAME.x.npz (features) and NAME.y.npz (labels), or one file of scores"
+        "scipy.sparse.save_npz: NAME.x.npz (features) and NAME.y.npz (labels), or one file of scores; or one dense array"
     }
 }
 
@@ -42,7 +44,7 @@ impl Format for Npz {
         &["npz"]
     }
 
-    fn recognises(&self, head: &[u8]) -> bool {
+    fn recognises(&self, head: &[u8], _options: &ReadOptions<'_>) -> bool {
         head.starts_with(b"PK\x03\x04")
     }
 
@@ -53,7 +55,7 @@ impl Format for Npz {
         let sibling = name.sibling().filter(|sibling| sibling.exists());
         let read = |source: Source| -> Result<Csr<'static, f32>> {
             let path = source.path().to_path_buf();
-            read_matrix(source, options).map_err(|error| error.in_file(&path))
+            read_matrix(source, options).and_then(Stored::scores).map_err(|error| error.in_file(&path))
         };
         match (name.part, sibling) {
             (Some(part), Some(sibling)) => {
@@ -64,8 +66,14 @@ impl Format for Npz {
                     .map(Content::Data)
                     .map_err(|error| error.hint(both))
             }
-            (Some(Part::Labels), None) => Ok(Content::Data(Dataset::new(None, where_not_zero(&read(source)?)?)?)),
-            _ => Ok(Content::Scores(read(source)?)),
+            (Some(Part::Labels), None) => match read_matrix(source, options)? {
+                Stored::Sparse(labels) => Ok(Content::Data(Dataset::new(None, where_not_zero(&labels)?)?)),
+                Stored::Dense(content) => Ok(Content::Data(content.into_dataset(None)?)),
+            },
+            _ => match read_matrix(source, options)? {
+                Stored::Sparse(scores) => Ok(Content::Scores(scores)),
+                Stored::Dense(content) => Ok(content),
+            },
         }
     }
 
@@ -153,66 +161,73 @@ fn where_not_zero(matrix: &Csr<'_, f32>) -> Result<Csr<'static, ()>> {
     Ok(kept.pattern().into_owned())
 }
 
-fn read_matrix(source: Source, options: &ReadOptions<'_>) -> Result<Csr<'static, f32>> {
+/// What an archive holds.
+enum Stored {
+    Sparse(Csr<'static, f32>),
+    Dense(Content),
+}
+
+impl Stored {
+    /// Numbers by row, whatever they are kept as.
+    fn scores(self) -> Result<Csr<'static, f32>> {
+        match self {
+            Stored::Sparse(matrix) | Stored::Dense(Content::Scores(matrix)) => Ok(matrix),
+            Stored::Dense(Content::Data(data)) => Ok(data.labels().filled_with(1.0).into_owned()),
+        }
+    }
+}
+
+fn read_matrix(source: Source, options: &ReadOptions<'_>) -> Result<Stored> {
     let size = source.size().unwrap_or(0);
     options.progress.begin(&format!("reading {}", source.path().display()), size);
     let bytes = source.into_bytes()?;
     let mut archive = ZipArchive::new(Cursor::new(bytes.as_ref())).map_err(|error| broken(&error))?;
-    check_members(&mut archive)?;
-    let shape: Vec<u64> = member(&mut archive, "shape")?.integers()?;
-    let [rows, cols] = shape[..] else {
-        return Err(Error::format("the matrix has the wrong number of dimensions").expected("2").found(shape.len().to_string()));
+    let stored = match layout(&mut archive)? {
+        Layout::Sparse(layout) => Stored::Sparse(sparse::read(&mut archive, layout)?),
+        Layout::Dense => {
+            let file = archive.by_index(0).map_err(|error| broken(&error))?;
+            Stored::Dense(super::npy::content(Array::open("of the archive", file)?, options)?)
+        }
     };
-    let offsets = member(&mut archive, "indptr")?;
-    let declared = offsets.len()?;
-    if rows.checked_add(1) != Some(declared) {
-        return Err(Error::format("the arrays of the matrix disagree")
-            .expected(format!("one more element in 'indptr' than there are rows ({rows})"))
-            .found(declared.to_string()));
-    }
-    let offsets: Vec<u64> = offsets.integers()?;
-    let stored = offsets.last().copied().unwrap_or(0);
-    let agreeing = |name: &str, length: u64| match length {
-        length if length == stored => Ok(()),
-        length => Err(Error::format("the arrays of the matrix disagree")
-            .expected(format!("{stored} elements in '{name}', as 'indptr' says"))
-            .found(length.to_string())),
-    };
-    let ids = member(&mut archive, "indices")?;
-    agreeing("indices", ids.len()?)?;
-    let ids: Vec<u32> = ids.integers()?;
-    let values = member(&mut archive, "data")?;
-    agreeing("data", values.len()?)?;
-    let matrix = Csr::from_arrays(cols, offsets, ids, values.floats()?)?;
     options.progress.advance(size)?;
-    Ok(matrix)
+    Ok(stored)
 }
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-/// Says what the archive is when it is not a sparse matrix by row.
-fn check_members(archive: &mut Archive<'_>) -> Result<()> {
-    if archive.index_for_name("format.npy").is_none() {
-        let names: Vec<String> = archive.file_names_raw().take(5).map(crate::error::shown).collect();
-        return Err(Error::format("the archive is not a sparse matrix of scipy")
-            .expected("the arrays indices, indptr, format, shape and data")
-            .found(if names.is_empty() { "nothing".into() } else { names.join(", ") })
-            .hint("write it with scipy.sparse.save_npz"));
+/// How the matrix is kept.
+enum Layout {
+    Sparse(sparse::Layout),
+    /// One array.
+    Dense,
+}
+
+/// Says what the archive is when it holds no matrix.
+fn layout(archive: &mut Archive<'_>) -> Result<Layout> {
+    if archive.index_for_name("format.npy").is_some() {
+        let name = member(archive, "format")?.text()?;
+        return sparse::Layout::of_name(&name).map(Layout::Sparse).ok_or_else(|| {
+            Error::format("the layout of the sparse matrix is not known")
+                .expected("format csr, csc or coo")
+                .found(crate::error::shown(name.as_bytes()))
+                .hint("call .tocsr() before save_npz")
+        });
     }
-    match member(archive, "format")?.text()?.as_str() {
-        "csr" => Ok(()),
-        other => Err(Error::format("the sparse matrix is not stored by row")
-            .expected("format csr")
-            .found(crate::error::shown(other.as_bytes()))
-            .hint("call .tocsr() before save_npz")),
+    if archive.len() == 1 {
+        return Ok(Layout::Dense);
     }
+    let names: Vec<String> = archive.file_names_raw().take(5).map(crate::error::shown).collect();
+    Err(Error::format("the archive is neither a sparse matrix of scipy nor one dense array")
+        .expected("the arrays indices, indptr, format, shape and data, or one array")
+        .found(if names.is_empty() { "nothing".into() } else { names.join(", ") })
+        .hint("write it with scipy.sparse.save_npz"))
 }
 
 fn member<'a>(archive: &'a mut Archive<'_>, name: &'static str) -> Result<Array<impl std::io::Read + 'a>> {
     let file = archive.by_name(&format!("{name}.npy")).map_err(|error| match error {
-        ZipError::FileNotFound => Error::format(format!("the array '{name}' is missing in the archive"))
-            .expected("the arrays indices, indptr, format, shape and data")
-            .hint("write it with scipy.sparse.save_npz"),
+        ZipError::FileNotFound => {
+            Error::format(format!("the array '{name}' is missing in the archive")).hint("write it with scipy.sparse.save_npz")
+        }
         error => broken(&error),
     })?;
     Array::open(name, file)

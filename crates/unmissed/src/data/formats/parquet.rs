@@ -46,7 +46,7 @@ impl Format for Parquet {
         &["parquet"]
     }
 
-    fn recognises(&self, head: &[u8]) -> bool {
+    fn recognises(&self, head: &[u8], _options: &ReadOptions<'_>) -> bool {
         head.starts_with(b"PAR1")
     }
 

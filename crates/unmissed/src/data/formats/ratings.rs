@@ -29,10 +29,10 @@ impl Named for Ratings {
 
 impl Format for Ratings {
     fn extensions(&self) -> &'static [&'static str] {
-        &["ratings", "csv"]
+        &["ratings"]
     }
 
-    fn recognises(&self, _head: &[u8]) -> bool {
+    fn recognises(&self, _head: &[u8], _options: &ReadOptions<'_>) -> bool {
         false
     }
 
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn written_ratings_come_back() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("r.csv");
+        let path = folder.path().join("r.ratings");
         let content = Content::Scores(Csr::from_arrays(3, vec![0, 2, 3], vec![0, 2, 1], vec![4.0f32, 0.0, 0.1]).unwrap());
         let written = write(&content, &path, None).unwrap();
         assert_eq!((written.format, written.dropped.len()), ("ratings", 0));

@@ -3,7 +3,7 @@
 //! The numbers of labels and features are one more than the largest ids, or what `svmlight:labels=M,features=D` says.
 //! Ids are 0-based; `svmlight:base=1` is for files whose ids start at 1 (nothing is guessed).
 
-use super::{Content, Format, ReadOptions};
+use super::{Content, Format, Holds, ReadOptions};
 use crate::data::csr::checked_cols;
 use crate::data::output::Output;
 use crate::data::source::Source;
@@ -28,12 +28,16 @@ impl Named for Svmlight {
 }
 
 impl Format for Svmlight {
+    fn holds(&self) -> Holds {
+        Holds::Data
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["svm", "svmlight", "libsvm"]
     }
 
     /// The first line has a `feature:value`; everything before it is labels.
-    fn recognises(&self, head: &[u8]) -> bool {
+    fn recognises(&self, head: &[u8], _options: &ReadOptions<'_>) -> bool {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
         let is_entry = |word: &[u8]| word.first().is_some_and(u8::is_ascii_digit) && word.contains(&b':');
         let mut words = line.split(|byte| byte.is_ascii_whitespace());
@@ -84,7 +88,7 @@ impl Format for Svmlight {
     }
 }
 
-fn count(spec: &Spec, key: &str) -> Result<Option<u64>> {
+pub(super) fn count(spec: &Spec, key: &str) -> Result<Option<u64>> {
     spec.get(key)
         .map(|text| {
             text.parse()

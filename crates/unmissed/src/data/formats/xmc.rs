@@ -4,7 +4,7 @@
 //! a space; a row may have no features; an empty line is a row with neither. Lines may end in `\r\n`, and the last one
 //! needs no end. Values are read to the nearest 32-bit number and written with the digits that bring them back exactly.
 
-use super::{Content, Format, ReadOptions};
+use super::{Content, Format, Holds, ReadOptions};
 use crate::data::csr::checked_cols;
 use crate::data::output::Output;
 use crate::data::source::Source;
@@ -29,11 +29,15 @@ impl Named for Xmc {
 }
 
 impl Format for Xmc {
+    fn holds(&self) -> Holds {
+        Holds::Data
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["txt", "xmc"]
     }
 
-    fn recognises(&self, head: &[u8]) -> bool {
+    fn recognises(&self, head: &[u8], _options: &ReadOptions<'_>) -> bool {
         text::header(head).is_some_and(|header| header.numbers.len() == 3)
     }
 

@@ -23,6 +23,7 @@
 use crate::data::LabelStats;
 use crate::error::{Error, Result};
 use crate::evaluate::tally::Tally;
+use crate::evaluate::tally::labels::LabelTally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -48,6 +49,9 @@ pub struct ModelHits {
     pub name: String,
     /// Hits by rank (from the first), then by count.
     pub hits: Vec<Vec<u64>>,
+    /// Hits by rank weighed with propensities that are no function of the count, by their name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<(String, Vec<f64>)>,
 }
 
 impl HitsByCount {
@@ -67,7 +71,56 @@ impl HitsByCount {
     }
 }
 
+/// Counts of every label: what tables by label are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelCounts {
+    /// Length of the top list.
+    pub k: usize,
+    /// Rows that have the label observed, by label.
+    pub positives: Vec<u32>,
+    /// Name of each model, rows that have the label in its top k, and those that have it observed too, by label.
+    pub models: Vec<(String, Vec<u32>, Vec<u32>)>,
+}
+
 impl Tally {
+    /// Hits of a model by rank, each weighed by the label's inverse propensity: unbiased sums over labels at any k follow from them.
+    /// Nothing for a model that the tally does not have.
+    pub fn gains_by_rank(&self, model: &str, inverse: impl Fn(u32) -> f64) -> Vec<f64> {
+        let mut gains = vec![0.0; self.settings.depth];
+        let Some(place) = self.settings.models.iter().position(|name| name == model) else { return gains };
+        let Some(tally) = self.labels.get(place) else { return gains };
+        for (place, label) in tally.ids.iter().enumerate() {
+            let inverse = inverse(*label);
+            tally.entries(place).for_each(|(rank, _, count)| gains[rank as usize] += f64::from(count) * inverse);
+        }
+        gains
+    }
+
+    /// Counts of every label in the longest top list. The tally must have counted by label, which every evaluation of means over
+    /// labels does.
+    pub fn label_counts(&self) -> Result<LabelCounts> {
+        if !self.settings.by_label()? {
+            return Err(Error::value("this tally has no counts by label").hint("evaluate macro-f or coverage too"));
+        }
+        let labels = self.settings.labels as usize;
+        let mut positives = vec![0u32; labels];
+        for (label, count) in self.positives.ids.iter().zip(&self.positives.counts) {
+            positives[*label as usize] = u32::try_from(*count).unwrap_or(u32::MAX);
+        }
+        let of_model = |(name, tally): (&String, &LabelTally)| {
+            let (mut predicted, mut hits) = (vec![0u32; labels], vec![0u32; labels]);
+            for (place, label) in tally.ids.iter().enumerate() {
+                for (_, of_rank, hit) in tally.entries(place) {
+                    predicted[*label as usize] += of_rank;
+                    hits[*label as usize] += hit;
+                }
+            }
+            (name.clone(), predicted, hits)
+        };
+        let models = self.settings.models.iter().zip(&self.labels).map(of_model).collect();
+        Ok(LabelCounts { k: self.settings.request.k.largest(), positives, models })
+    }
+
     /// Hits by training count. The tally must cover all rows and have counted by label, which every evaluation of means over
     /// labels does.
     pub fn by_count(&self, train: &LabelStats) -> Result<HitsByCount> {
@@ -89,7 +142,7 @@ impl Tally {
                 let Ok(at) = counts.binary_search(&train.count(*label)) else { continue };
                 tally.entries(place).for_each(|(rank, _, count)| hits[rank as usize][at] += u64::from(count));
             }
-            ModelHits { name: name.clone(), hits }
+            ModelHits { name: name.clone(), hits, measured: Vec::new() }
         });
         Ok(HitsByCount {
             rows: self.settings.rows,

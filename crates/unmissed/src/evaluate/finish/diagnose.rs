@@ -7,7 +7,8 @@ use crate::evaluate::findings::{Check, Finding, U001, U003, U006, U007, U009};
 use crate::evaluate::plan::settings::Kind;
 use crate::evaluate::report::{Comparison, Row};
 use crate::evaluate::tally::exact_layout::slot;
-use crate::metrics::{Estimator, Shape};
+use crate::metrics::{Estimator, METRICS, Shape};
+use crate::numbers::significant;
 use crate::request::IntervalKind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,46 +29,66 @@ pub(super) fn findings(finish: &Finish<'_>, rows: &[Row], comparisons: &[Compari
     Ok(findings)
 }
 
-/// One finding for each (propensity, model), with the worst case as the example.
+/// One finding for each (propensity, model), with the worst case of the first metric as the example.
 fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
-    let mut cases: BTreeMap<(&str, &str), Vec<(f64, String)>> = BTreeMap::new();
+    let mut cases: BTreeMap<(&str, &str), Vec<Case>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.estimator == Estimator::Unbiased) {
         let (Some(value), Some(low), Some(high)) = (row.value, row.low, row.high) else { continue };
         let name = row.metric.split(':').next().unwrap_or(&row.metric);
         let highest = crate::metrics::find(name)?.highest(finish.settings.largest_weight);
         let excess = (low - highest).max(-high);
         if excess > 0.0 {
+            let [value, low, high] = [value, low, high].map(|number| significant(number, 4));
             let text = format!(
-                "{}@{} of {} is {value:.4} [{low:.4}, {high:.4}], outside 0 to {highest}{}",
+                "{}@{} of {} is {value} [{low}, {high}], outside 0 to {}{}",
                 row.metric,
                 row.k,
                 row.model,
+                significant(highest, 4),
                 if row.group == "all" { String::new() } else { format!(" in group {}", row.group) }
             );
             let propensity = row.propensity.as_deref().unwrap_or("");
-            cases.entry((propensity, &row.model)).or_default().push((excess, text));
+            let of_model = cases.entry((propensity, &row.model)).or_default();
+            of_model.push(Case { metric: place(name), is_part: row.group != "all", excess, text });
         }
     }
-    Ok(cases
-        .into_iter()
-        .filter_map(|((propensity, _), cases)| example(&U001, &format!("with {propensity}, unbiased "), cases))
-        .collect())
+    let finding = |((propensity, model), cases): ((&str, &str), Vec<Case>)| {
+        let finding = example(&U001, &format!("with {propensity}, unbiased "), cases)?;
+        Some(finding.of_propensity(propensity).of_model(model))
+    };
+    Ok(cases.into_iter().filter_map(finding).collect())
 }
 
-/// The worst case in full, the others as a number.
-fn example(check: &Check, start: &str, cases: Vec<(f64, String)>) -> Option<Finding> {
+/// A number that is not to be believed.
+struct Case {
+    /// The place of its metric in the order of reports: what matters most comes first.
+    metric: usize,
+    /// Whether it is about some of the labels only.
+    is_part: bool,
+    /// How bad it is.
+    excess: f64,
+    text: String,
+}
+
+fn place(metric: &str) -> usize {
+    METRICS.iter().position(|known| known.name() == metric).unwrap_or(METRICS.len())
+}
+
+/// The worst case of the first metric in full, the others as a number.
+fn example(check: &Check, start: &str, cases: Vec<Case>) -> Option<Finding> {
     let others = cases.len().saturating_sub(1);
-    let (_, worst) = cases.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let order = |a: &Case, b: &Case| (a.metric, a.is_part).cmp(&(b.metric, b.is_part)).then(b.excess.total_cmp(&a.excess));
+    let text = cases.into_iter().min_by(order)?.text;
     let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
-    Some(Finding::new(check, format!("{start}{worst}{more}")))
+    Some(Finding::new(check, format!("{start}{text}{more}")))
 }
 
 fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
-    /// How a finding starts, and its cases with how bad each is.
+    /// The propensities that a finding is about, and its cases.
     #[derive(Default)]
     struct Cases {
-        start: String,
-        cases: Vec<(f64, String)>,
+        origin: String,
+        cases: Vec<Case>,
     }
     let mut of_models: BTreeMap<(Source, usize), Cases> = BTreeMap::new();
     for key in finish.keys() {
@@ -92,27 +113,31 @@ fn few_rows(finish: &Finish<'_>) -> Vec<Finding> {
                     finish.settings.rows
                 );
                 let of_model = of_models.entry((key.source, model)).or_default();
-                of_model.start = format!("with {}, unbiased ", finish.origin(key).unwrap_or_default());
-                of_model.cases.push((-effective, text));
+                of_model.origin = finish.origin(key).unwrap_or_default();
+                of_model.cases.push(Case { metric: place(&metric), is_part: false, excess: -effective, text });
             }
         }
     }
-    of_models.into_values().filter_map(|Cases { start, cases }| example(&U003, &start, cases)).collect()
+    let finding = |((_, model), Cases { origin, cases }): ((Source, usize), Cases)| {
+        let finding = example(&U003, &format!("with {origin}, unbiased "), cases)?;
+        Some(finding.of_propensity(origin).of_model(&*finish.settings.models[model]))
+    };
+    of_models.into_iter().filter_map(finding).collect()
 }
 
 /// Signs of a difference by propensity model: one finding for each pair of models.
-fn orders(comparisons: &[Comparison]) -> Vec<Finding> {
+pub(crate) fn orders<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) -> Vec<Finding> {
     /// Two models, a metric and k, and the propensity models that put the first model above or below.
-    struct Case<'a> {
+    struct Cell<'a> {
         cell: (&'a str, &'a str, &'a str, usize),
         leaders: [BTreeSet<&'a str>; 2],
     }
-    let mut cells: Vec<Case<'_>> = Vec::new();
-    for c in comparisons.iter().filter(|c| c.group == "all" && c.estimator == Estimator::Unbiased) {
+    let mut cells: Vec<Cell<'_>> = Vec::new();
+    for c in comparisons.into_iter().filter(|c| c.group == "all" && c.estimator == Estimator::Unbiased) {
         let (Some(difference), Some(propensity)) = (c.difference, c.propensity.as_deref()) else { continue };
         let cell = (c.a.as_str(), c.b.as_str(), c.metric.as_str(), c.k);
         let place = cells.iter().position(|case| case.cell == cell).unwrap_or_else(|| {
-            cells.push(Case { cell, leaders: Default::default() });
+            cells.push(Cell { cell, leaders: Default::default() });
             cells.len() - 1
         });
         if difference != 0.0 {
@@ -120,7 +145,7 @@ fn orders(comparisons: &[Comparison]) -> Vec<Finding> {
         }
     }
     let mut findings: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for Case { cell: (a, b, metric, k), leaders } in &cells {
+    for Cell { cell: (a, b, metric, k), leaders } in &cells {
         let names = leaders.each_ref().map(|set| set.iter().copied().collect::<Vec<_>>().join(", "));
         if leaders.iter().all(|set| !set.is_empty()) {
             let text = format!("{metric}@{k}: {a} is above {b} with {}, below with {}", names[0], names[1]);
@@ -172,10 +197,9 @@ fn void(finish: &Finish<'_>) -> Vec<Finding> {
         .map(|((metric, column), void)| {
             let propensity = finish.settings.columns[column].origin.as_deref().unwrap_or("");
             let metric = finish.settings.metrics[metric].name();
-            Finding::new(
-                &U009,
-                format!("with {propensity}, unbiased {metric} cancels beyond 1e8 in {void} of {} rows", finish.settings.rows),
-            )
+            let text =
+                format!("with {propensity}, unbiased {metric} cancels beyond 1e8 in {void} of {} rows", finish.settings.rows);
+            Finding::new(&U009, text).of_propensity(propensity)
         })
         .collect()
 }

@@ -119,7 +119,8 @@ pub(super) fn explosive_coverage(finish: &Finish<'_>) -> Vec<Finding> {
         let metric = finish.settings.metrics[metric].name();
         let why =
             "labels that are observed less than half of the time and have many hits: neither value nor interval means anything";
-        Finding::new(&U009, format!("with {propensity}, terms of unbiased {metric} exceed {EXPLOSIVE} for {labels} {why}"))
+        let text = format!("with {propensity}, terms of unbiased {metric} exceed {EXPLOSIVE} for {labels} {why}");
+        Finding::new(&U009, text).of_propensity(propensity)
     };
     cases.into_iter().filter(|(_, labels)| *labels > 0).map(text).collect()
 }

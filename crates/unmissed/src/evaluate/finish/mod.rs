@@ -30,6 +30,8 @@ mod sensitivity;
 mod totals;
 mod uncertainty;
 
+pub(crate) use self::diagnose::orders as order_findings;
+
 use self::bootstrap::{Replicates, replicates};
 use self::interval::Measured;
 use self::jackknife::Jackknife;
@@ -110,7 +112,8 @@ impl Tally {
         let mut notes = diagnose::notes(&finish);
         notes.extend(bounds);
         let groups = if self.settings.groups.len() > 1 { finish.shares() } else { Vec::new() };
-        Ok(EvaluationResult { rows, comparisons, groups, conventions: self.settings.conventions().clone(), findings, notes })
+        let conventions = self.settings.conventions().clone();
+        Ok(EvaluationResult { rows, comparisons, groups, level: self.settings.level(), conventions, findings, notes })
     }
 }
 

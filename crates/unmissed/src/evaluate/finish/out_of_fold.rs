@@ -41,7 +41,7 @@ pub(super) fn findings(finish: &Finish<'_>) -> Vec<Finding> {
             100.0 * test,
             100.0 * matched
         );
-        Some(Finding::new(&U012, text))
+        Some(Finding::new(&U012, text).of_model(&*settings.models[model]))
     };
     (0..settings.models.len()).filter(|model| omega.models[*model]).filter_map(of_model).collect()
 }

@@ -6,7 +6,7 @@ use super::machine;
 use super::pool::{Pool, labels_mark, lists_mark};
 use super::report::Cells;
 use crate::data::Csr;
-use crate::evaluate::findings::{Finding, U020, U021, U022};
+use crate::evaluate::findings::{Finding, U030, U031, U032};
 use crate::metrics::{self, Shape};
 use crate::propensity::quantiles::clopper_pearson;
 
@@ -20,12 +20,14 @@ pub(super) fn findings(cells: &Cells<'_>, judged: &Judged) -> Vec<Finding> {
 /// Pairs of a model's lists that could not be drawn: one finding for each model, about its first list that has some.
 fn uncovered(cells: &Cells<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (model, name) in cells.settings.models.iter().enumerate() {
+    // Models that others are only compared with need not have been pooled.
+    let is_asked = |name: &String| !cells.evaluation.only_compared.contains(name);
+    for (model, name) in cells.settings.models.iter().enumerate().filter(|(_, name)| is_asked(name)) {
         let cases = cells.settings.ks().iter().map(|k| (k, cells.uncovered(*k, model)));
         if let Some((k, (missing, all))) = cases.into_iter().find(|(_, (missing, _))| *missing > 0) {
             let share = 100.0 * missing as f64 / all as f64;
             findings.push(Finding::new(
-                &U020,
+                &U030,
                 format!(
                     "top {k} of {name}: {missing} of {all} unobserved pairs ({share:.1} %) had no chance of being drawn; they count one \
                      half, and intervals hold whatever they are"
@@ -60,7 +62,7 @@ fn changed(cells: &Cells<'_>, judged: &Judged) -> Option<Finding> {
         }
     }
     let what = changed.join(", ");
-    (!changed.is_empty()).then(|| Finding::new(&U021, format!("not those that the pairs were drawn for: {what}")))
+    (!changed.is_empty()).then(|| Finding::new(&U031, format!("not those that the pairs were drawn for: {what}")))
 }
 
 /// Observed labels that judges call irrelevant.
@@ -72,7 +74,7 @@ fn wrong_observed(cells: &Cells<'_>) -> Option<Finding> {
         let (share, low, high) = (100.0 * wrong as f64 / checks.len() as f64, 100.0 * of.low, 100.0 * of.high);
         let text =
             format!("{wrong} of {} judged observed pairs ({share:.1} %, {low:.1} to {high:.1}) are not relevant", checks.len());
-        Finding::new(&U022, text)
+        Finding::new(&U032, text)
     })
 }
 

@@ -42,7 +42,7 @@ impl Evaluation<'_> {
 
     /// Models that only propensities per label can be used for.
     fn without_predictions(&self, matched: &MatchedRows<'_>) -> Option<Finding> {
-        let lacks = |name: &str| matched.scores(name).is_none();
+        let lacks = |name: &str| matched.scores(name).is_none() && self.only_compared.iter().all(|other| other != name);
         let names: Vec<&str> = self.models.iter().map(|(name, _)| name.as_str()).filter(|name| lacks(name)).collect();
         if names.is_empty() {
             return None;

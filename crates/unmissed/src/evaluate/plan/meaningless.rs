@@ -26,15 +26,13 @@ pub(super) fn leave_out(evaluation: &Evaluation<'_>, metrics: &mut Vec<ChosenMet
             if beyond > 0 {
                 // The first column is what is observed.
                 chosen.left_out.push(place + 1);
-                findings.push(Finding::new(
-                    &U009,
-                    format!(
-                        "with {}, unbiased {} is left out: its terms cancel beyond 1e8 in {beyond} of {looked_at} rows looked at (ask for the \
-                         metric by name to compute it all the same)",
-                        propensities.origin(),
-                        chosen.name()
-                    ),
-                ));
+                let text = format!(
+                    "with {}, unbiased {} is left out: its terms cancel beyond 1e8 in {beyond} of {looked_at} rows looked at (ask for the \
+                     metric by name to compute it all the same)",
+                    propensities.origin(),
+                    chosen.name()
+                );
+                findings.push(Finding::new(&U009, text).of_propensity(propensities.origin().to_string()));
             }
         }
         if chosen.left_out.len() == evaluation.propensities.len() {

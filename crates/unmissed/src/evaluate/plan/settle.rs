@@ -47,6 +47,8 @@ impl Evaluation<'_> {
         let mut notes = self.notes.clone();
         let mut metrics = self.chosen_metrics(&mut notes)?;
         let mut findings = self.early_findings(positives)?;
+        findings.extend(self.given_findings.iter().cloned());
+        findings.extend(self.misalignments());
         findings.extend(meaningless::leave_out(self, &mut metrics)?);
         let row_dependent = self.choose_row_dependent(&metrics, &mut notes)?;
         let wants = |estimator| metrics.iter().any(|chosen| chosen.wants(estimator));
@@ -172,17 +174,16 @@ impl Evaluation<'_> {
                 && let Some(copied) = checks::copies(phi, stats, &[10.0])?.first().filter(|c| (c.largest_change - 1.0).abs() > 0.01)
             {
                 let change = copied.largest_change;
-                findings.push(Finding::new(
-                    &U002,
-                    format!("{}: ten copies of the data change a propensity by a factor of {change:.2}", p.origin()),
-                ));
+                let text = format!("{}: ten copies of the data change a propensity by a factor of {change:.2}", p.origin());
+                findings.push(Finding::new(&U002, text).of_propensity(p.origin().to_string()));
             }
             let implied = checks::implied_priors(p, stats)?;
             if let Some((label, prior)) = implied.impossible.first() {
                 let count = implied.impossible.len();
                 let prior = if *prior < 1e6 { format!("{prior:.2}") } else { format!("{prior:.1e}") };
+                let label = self.label_names.map_or_else(|| label.to_string(), |names| names.with_id(*label as usize));
                 let text = format!("{}: {count} labels, worst label {label} with an implied prior of {prior}", p.origin());
-                findings.push(Finding::new(&U004, text));
+                findings.push(Finding::new(&U004, text).of_propensity(p.origin().to_string()));
             }
         }
         let counted = positives.ids.iter().zip(&positives.counts);

@@ -23,6 +23,7 @@ use self::labels::{LabelTally, Positives};
 use self::row_sample::RowSample;
 use self::sums::Totals;
 use crate::error::{Error, Result};
+use crate::evaluate::findings::Finding;
 use crate::evaluate::plan::settings::Settings;
 use crate::evaluate::plan::table::Table;
 
@@ -61,7 +62,10 @@ impl Tally {
     }
 
     fn and(mut self, mut other: Tally) -> Result<Tally> {
-        let with_bounds = Settings { bounds: other.settings.bounds.clone(), ..self.settings.clone() };
+        // Batches of a stream may differ in what was found about them.
+        let findings = std::mem::take(&mut self.settings.findings);
+        let with_bounds =
+            Settings { bounds: other.settings.bounds.clone(), findings: other.settings.findings.clone(), ..self.settings.clone() };
         if with_bounds != other.settings {
             return Err(Error::value("these tallies are not parts of the same evaluation")
                 .expected("the same data, models, metrics and settings in every part")
@@ -83,6 +87,7 @@ impl Tally {
         if self.settings.bounds != other.settings.bounds {
             return Err(differs("labels that these rows do not have".into()));
         }
+        self.settings.findings = both(findings, std::mem::take(&mut other.settings.findings));
         self.totals.merge(&other.totals);
         let entries = self.entries.zip(other.entries).map(|(a, b)| a.merge(b));
         let (seed, depth) = (self.settings.request.seed, self.settings.depth);
@@ -112,6 +117,16 @@ impl Tally {
             .found(self.rows().to_string())
             .hint("merge the tallies of all shards"))
     }
+}
+
+/// The findings of either, each once; the same in whatever order tallies are merged.
+fn both(mut ours: Vec<Finding>, theirs: Vec<Finding>) -> Vec<Finding> {
+    if ours != theirs {
+        ours.extend(theirs);
+        ours.sort_by(|a, b| (&a.code, &a.message).cmp(&(&b.code, &b.message)));
+        ours.dedup();
+    }
+    ours
 }
 
 /// Which settings differ, for the message: those of the request by their own names.

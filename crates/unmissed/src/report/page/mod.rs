@@ -7,8 +7,10 @@
 mod csv;
 mod explorer;
 pub mod judge;
+mod labels;
 mod parts;
 mod propensities;
+mod rows;
 mod scores;
 pub mod sections;
 mod verdict;
@@ -23,14 +25,16 @@ use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use explorer::ExplorerView;
+use labels::LabelsView;
 use parts::{HtmlCell, HtmlTable, Picture, grouped};
 use propensities::Propensities;
+use rows::RowsView;
 use scores::{MetricView, Tail};
 use std::path::Path;
 use verdict::VerdictView;
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = concat!(include_str!("page.css"), include_str!("tables.css"));
+const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("search.js"));
 
 #[derive(Template)]
 #[template(path = "audit.html")]
@@ -49,6 +53,8 @@ struct Page {
     scores: Vec<MetricView>,
     csv: String,
     explorer: Option<ExplorerView>,
+    labels: Option<LabelsView>,
+    rows: Option<RowsView>,
     tail: Option<Tail>,
     assumptions: HtmlTable,
     notes: Vec<String>,
@@ -80,6 +86,8 @@ pub fn render(result: &AuditResult) -> Result<String> {
         propensities: Propensities::new(result),
         csv: STANDARD.encode(csv::scores(result)),
         explorer: ExplorerView::new(result)?,
+        labels: LabelsView::new(result),
+        rows: RowsView::new(result),
         tail: Tail::new(result, &scores),
         scores,
         assumptions: assumptions(result),
@@ -118,6 +126,12 @@ impl Page {
             sections.push(("propensities", "Propensities"));
         }
         sections.push(("scores", "Scores"));
+        if self.labels.is_some() {
+            sections.push(("labels", "Labels"));
+        }
+        if self.rows.is_some() {
+            sections.push(("rows", "Rows"));
+        }
         if self.explorer.is_some() {
             sections.push(("explorer", "Explorer"));
         }

@@ -69,7 +69,22 @@
     return sum.map((gain) => gain / (data.rows * scale));
   };
   const score = (gain, inverse) => gain.reduce((sum, value, place) => (value ? sum + value * inverse[place] : sum), 0);
-  const percent = (value) => (100 * value).toFixed(2);
+  // At most four digits that mean something.
+  const percent = (value) => {
+    const fixed = (100 * value).toFixed(2);
+    return fixed.replace(/[^0-9]/g, "").replace(/^0+/, "").length <= 4 ? fixed : String(Number((100 * value).toPrecision(4)).toFixed(Math.abs(value) < 10 ? 1 : 0));
+  };
+  // Scores under propensities that were measured label by label: hits by rank are weighed already.
+  const measured = data.models[0].measured ? data.models[0].measured.map(([name]) => name) : [];
+  const weighed = (model, which, k, metric) => {
+    const discount = (rank) => (metric === "ndcg" ? 1 / Math.log2(rank + 2) : 1);
+    let [sum, scale] = [0, 0];
+    for (let rank = 0; rank < k; rank++) {
+      sum += model.measured[which][1][rank] * discount(rank);
+      scale += discount(rank);
+    }
+    return sum / (data.rows * scale);
+  };
   const places = (values) => values.map((value) => 1 + values.filter((other) => other > value).length);
 
   const input = (id) => Number($(id).value);
@@ -80,7 +95,14 @@
     head.scope = "row";
     head.textContent = model.name;
     row.append(head);
-    for (let i = 0; i < 3; i++) row.insertCell().className = "n";
+    for (let i = 0; i < 3 + measured.length; i++) row.insertCell().className = "n";
+  });
+  measured.forEach((name) => {
+    const head = document.createElement("th");
+    head.scope = "col";
+    head.className = "n";
+    head.textContent = `${name} (measured)`;
+    $("live-table").tHead.rows[0].append(head);
   });
   const first = (values) => {
     const best = Math.max(...values), names = data.models.filter((_, place) => values[place] === best).map((model) => model.name);
@@ -94,6 +116,7 @@
     $("k-value").textContent = String(k);
     const gain = data.models.map((model) => gains(model, k, metric));
     const columns = [complete, jpv(a, b), power(gamma)].map((inverse) => gain.map((one) => score(one, inverse)));
+    measured.forEach((_, which) => columns.push(data.models.map((model) => weighed(model, which, k, metric))));
     columns.forEach((values, column) => {
       const place = places(values);
       values.forEach((value, row) => {
@@ -104,8 +127,8 @@
     });
     const name = `${metric}@${k}`;
     $("live").textContent = data.models.length > 1
-      ? `${name}: observed, ${first(columns[0])} is first; with JPV's a = ${a.toFixed(2)}, b = ${b.toFixed(2)}, ${first(columns[1])}; with power γ = ${gamma.toFixed(2)}, ${first(columns[2])}.`
-      : `${name}: ${percent(columns[0][0])} % observed, ${percent(columns[1][0])} % with JPV, ${percent(columns[2][0])} % with power.`;
+      ? `${name}: observed, ${first(columns[0])} is first; with JPV's a = ${a.toFixed(2)}, b = ${b.toFixed(2)}, ${first(columns[1])}; with power γ = ${gamma.toFixed(2)}, ${first(columns[2])}${measured.map((one, which) => `; with ${one}, which was measured, ${first(columns[3 + which])}`).join("")}.`
+      : `${name}: ${percent(columns[0][0])} % observed, ${percent(columns[1][0])} % with JPV, ${percent(columns[2][0])} % with power${measured.map((one, which) => `, ${percent(columns[3 + which][0])} % with ${one}, which was measured`).join("")}.`;
     redraw();
   };
 

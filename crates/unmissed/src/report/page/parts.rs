@@ -1,6 +1,7 @@
 //! The parts that pages are made of: tables and figures.
 
 use crate::error::Result;
+use crate::numbers::four_digits;
 use crate::report::figures::Figure;
 use crate::report::plot::{Chart, Inline};
 use askama::Template;
@@ -70,6 +71,11 @@ impl HtmlTable {
 }
 
 impl HtmlCell {
+    /// Its text for the page.
+    pub(super) fn html(&self) -> String {
+        unbroken(&self.text)
+    }
+
     /// Words.
     pub(super) fn text(text: impl Into<String>) -> HtmlCell {
         HtmlCell { text: text.into(), ..HtmlCell::default() }
@@ -85,7 +91,7 @@ impl HtmlCell {
 
     /// A share in percent, without the sign.
     pub(super) fn percent(value: Option<f64>) -> HtmlCell {
-        HtmlCell::number(value, |value| format!("{:.2}", 100.0 * value))
+        HtmlCell::number(value, |value| four_digits(100.0 * value, 2))
     }
 
     /// The same with its interval in small print.
@@ -115,7 +121,53 @@ impl HtmlCell {
 
 /// An interval in percent.
 pub(super) fn interval(low: f64, high: f64) -> String {
-    format!("{:.2} to {:.2}", 100.0 * low, 100.0 * high)
+    format!("{} to {}", four_digits(100.0 * low, 2), four_digits(100.0 * high, 2))
+}
+
+/// Text for a page, escaped, in which no metric (`precision@1`) and no number with its sign (`52.1 %`) is broken between lines.
+pub(super) fn unbroken(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_number = |word: &str| word.trim_start_matches(['(', '-', '+', '±']).starts_with(|c: char| c.is_ascii_digit());
+    let is_unit = |word: &str| word.starts_with('%') || word.starts_with("points");
+    let is_metric = |word: &str| {
+        let Some((name, k)) = word.split_once('@') else { return false };
+        name.ends_with(|c: char| c.is_ascii_alphabetic()) && k.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let mut html = String::with_capacity(text.len() + 64);
+    let mut place = 0;
+    while let Some(word) = words.get(place) {
+        if place > 0 {
+            html.push(' ');
+        }
+        let unit = words.get(place + 1).filter(|unit| is_number(word) && is_unit(unit));
+        if unit.is_some() || is_metric(word) || is_number(word) {
+            html.push_str("<span class=\"u\">");
+            escape(word, &mut html);
+            if let Some(unit) = unit {
+                html.push(' ');
+                escape(unit, &mut html);
+                place += 1;
+            }
+            html.push_str("</span>");
+        } else {
+            escape(word, &mut html);
+        }
+        place += 1;
+    }
+    html
+}
+
+fn escape(text: &str, html: &mut String) {
+    for c in text.chars() {
+        match c {
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '&' => html.push_str("&amp;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
 }
 
 /// Digits in groups of three.
@@ -150,5 +202,20 @@ impl Picture {
     pub(super) fn of_chart(id: &str, chart: &Chart) -> Result<Picture> {
         let Inline { svg, caption, legend } = Inline::new(chart)?;
         Ok(Picture { id: id.into(), title: chart.title.clone(), caption, svg, legend })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unbroken;
+
+    #[test]
+    fn metrics_and_numbers_stay_whole_and_names_stay_text() {
+        assert_eq!(
+            unbroken("Precision@1 of <b> is 52.1 % (50.2 to 54.0)."),
+            "<span class=\"u\">Precision@1</span> of &lt;b&gt; is <span class=\"u\">52.1 %</span> <span class=\"u\">(50.2</span> to \
+             <span class=\"u\">54.0).</span>"
+        );
+        assert_eq!(unbroken("a@b  \"x\" & 'y'"), "a@b  &quot;x&quot; &amp; &#39;y&#39;");
     }
 }

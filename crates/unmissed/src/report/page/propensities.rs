@@ -2,6 +2,8 @@
 
 use super::parts::{HtmlCell, HtmlTable};
 use crate::audit::{AuditResult, CandidateKind};
+use crate::numbers::four_digits;
+use crate::propensity::contradiction::Contradiction;
 
 pub(super) struct Propensities {
     pub(super) models: HtmlTable,
@@ -47,22 +49,22 @@ fn models(result: &AuditResult) -> HtmlTable {
     }
     table = table.sortable();
     for report in &result.propensities {
-        let three = |value: f64| format!("{value:.3}");
+        let three = |value: f64| four_digits(value, 3);
         let mut cells = vec![
             HtmlCell::text(&*report.name),
             HtmlCell::text(report.kind.name()),
             HtmlCell::number(report.rarest, three),
             HtmlCell::number(report.most_frequent, three),
-            HtmlCell::number(report.labels_per_row, |value| format!("{value:.2}")),
+            HtmlCell::number(report.labels_per_row, |value| four_digits(value, 2)),
             HtmlCell::whole(report.labels_per_row.map(|_| report.impossible)),
-            HtmlCell::number(report.effective_share, |value| format!("{:.1}", 100.0 * value)),
-            HtmlCell::number(report.change_by_copies, |value| format!("{value:.2}")),
+            HtmlCell::number(report.effective_share, |value| four_digits(100.0 * value, 1)),
+            HtmlCell::number(report.change_by_copies, |value| four_digits(value, 2)),
         ];
         if report.impossible > 0 {
             cells[5].class = "impossible";
         }
         if has_mse {
-            cells.push(HtmlCell::number(report.mse, |value| format!("{value:.3}")));
+            cells.push(HtmlCell::number(report.mse, |value| four_digits(value, 3)));
         }
         table.row("", cells);
     }
@@ -72,7 +74,7 @@ fn models(result: &AuditResult) -> HtmlTable {
 fn against(result: &AuditResult) -> Option<HtmlTable> {
     let kind = result.propensities.iter().find_map(|report| report.against.as_ref())?.kind;
     let caption = "Labels per row that a model implies, and those of the evidence, with the standard error of the difference over rows. A right \
-                   model has a z of about -2 to 2. Fitted and estimated models were made from this evidence: for them it is no test.";
+                   model has a z of about -2 to 2. Fitted and estimated models were made from this evidence: agreeing with it is no merit, missing it is a fault.";
     let mut table = HtmlTable::new("against", format!("Against {}", kind.name()), caption)
         .words(["model", "training rows of the label"])
         .numbers(["implied", "evidence", "± se", "z", "claimed observed (%)", "evidence says (%)"])
@@ -87,27 +89,35 @@ fn against(result: &AuditResult) -> Option<HtmlTable> {
                 (_, None) => format!("{} or more", gap.from),
             };
             let verdict = match (place, report.kind, against.contradicted) {
-                (0, CandidateKind::Assumed, true) => "contradicted",
-                (0, CandidateKind::Assumed, false) => "not contradicted",
-                (0, _, _) => "made from it",
-                _ => "",
+                (0, CandidateKind::Assumed, true) => "contradicted".to_owned(),
+                (0, CandidateKind::Assumed, false) => "not contradicted".to_owned(),
+                (0, _, false) => "made from it".to_owned(),
+                // A curve that was fitted to the evidence and misses it all the same.
+                (0, _, true) => misses(against),
+                _ => String::new(),
             };
-            let number = |value: f64| HtmlCell::number(Some(value).filter(|v| v.is_finite()), |value| format!("{value:.3}"));
+            let number = |value: f64| HtmlCell::number(Some(value).filter(|v| v.is_finite()), |value| four_digits(value, 3));
             let cells = [
                 HtmlCell::text(&*report.name),
                 HtmlCell::text(band),
                 number(gap.model),
                 number(gap.evidence),
                 number(gap.se),
-                HtmlCell::number(gap.z, |z| format!("{z:.1}")),
-                HtmlCell::number(Some(gap.claimed_share()), |share| format!("{:.1}", 100.0 * share)),
-                HtmlCell::number(Some(gap.observed_share), |share| format!("{:.1}", 100.0 * share)),
+                HtmlCell::number(gap.z, |z| four_digits(z, 1)),
+                HtmlCell::number(Some(gap.claimed_share()), |share| four_digits(100.0 * share, 1)),
+                HtmlCell::number(Some(gap.observed_share), |share| four_digits(100.0 * share, 1)),
                 HtmlCell::text(verdict),
             ];
             table.row(if place == 0 { "new" } else { "" }, cells);
         }
     }
     Some(table)
+}
+
+/// By how much propensities miss the evidence that they were made from, where they do so most.
+fn misses(against: &Contradiction) -> String {
+    let worst = against.worst_band().filter(|band| band.factor() > against.all.factor()).unwrap_or(&against.all);
+    format!("misses its own evidence by a factor of {}", four_digits(worst.factor(), 2))
 }
 
 /// The reliability curves of propensities that depend on the row.
@@ -147,11 +157,11 @@ fn bands(result: &AuditResult) -> Option<HtmlTable> {
         let start = [
             HtmlCell::text(band.name()),
             HtmlCell::whole(Some(band.labels)),
-            HtmlCell::number(Some(band.share), |share| format!("{:.1}", 100.0 * share)),
+            HtmlCell::number(Some(band.share), |share| four_digits(100.0 * share, 1)),
         ];
         let values = shown
             .iter()
-            .map(|report| HtmlCell::number(report.bands.get(place).and_then(|band| band.propensity), |p| format!("{p:.3}")));
+            .map(|report| HtmlCell::number(report.bands.get(place).and_then(|band| band.propensity), |p| four_digits(p, 3)));
         table.row("", start.into_iter().chain(values));
     }
     Some(table)

@@ -33,8 +33,7 @@ fn table(result: &AuditResult, name: &str, k: usize, metric: &dyn Metric) -> Htm
     let here: Vec<&Row> = result.evaluation.rows.iter().filter(is_here).collect();
     let has_normalized = here.iter().any(|row| row.estimator == Estimator::Normalized);
     let id = format!("scores-{}-{k}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
-    let mut table =
-        HtmlTable::new(id, format!("{name}@{k}"), "").words(["propensities", "model"]).numbers(["score (%)", "interval"]);
+    let mut table = HtmlTable::new(id, format!("{name}@{k}"), "").words(["estimate", "model"]).numbers(["score (%)", "interval"]);
     if has_normalized {
         table = table.numbers(["normalised (%)"]);
     }
@@ -50,7 +49,11 @@ fn table(result: &AuditResult, name: &str, k: usize, metric: &dyn Metric) -> Htm
     let mut last = None;
     for row in here.iter().filter(|row| row.estimator != Estimator::Normalized) {
         let name = result.short_name(row);
-        let group = if last == Some(name) { "" } else { "new" };
+        let group = match (last == Some(name), result.is_audited(&row.model)) {
+            (false, _) => "new",
+            (true, true) => "",
+            (true, false) => "baseline",
+        };
         last = Some(name);
         let normalized = here.iter().find(|other| {
             other.estimator == Estimator::Normalized && other.propensity == row.propensity && other.model == row.model
@@ -82,6 +85,7 @@ fn remark(row: &Row, metric: &dyn Metric) -> &'static str {
     match row.value {
         None => "no meaningful value",
         Some(_) if is_impossible(row, metric) => "impossible",
+        Some(_) if row.estimator == Estimator::Observed => metric.observed_bound().remark(),
         Some(_) if is_lower_bound() => "a lower bound",
         Some(_) => "",
     }
@@ -141,7 +145,7 @@ fn group_table(result: &AuditResult, metric: &str, k: usize) -> HtmlTable {
     let id = format!("groups-{}", metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
     let caption = format!("In percent, with {:.0} % intervals below.", 100.0 * result.level);
     let mut table = HtmlTable::new(id, format!("{metric}@{k} by group"), caption)
-        .words(["propensities", "model"])
+        .words(["estimate", "model"])
         .numbers(names.iter().copied())
         .sortable();
     let truth = result.truth.iter().map(|truth| (&truth.rows, true));

@@ -9,7 +9,7 @@
 //! trust as text.
 
 use super::Renderer;
-use crate::report::{Cell, Column, Document, Table};
+use crate::report::{Cell, Column, Document, Screen, Table};
 use crate::spec::Named;
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ impl Named for Csv {
 }
 
 impl Renderer for Csv {
-    fn render(&self, document: &Document, _width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+    fn render(&self, document: &Document, _screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
         let mut before: Option<&[Column]> = None;
         let tables = document.long.as_ref().map_or(&document.tables[..], std::slice::from_ref);
         for table in tables.iter().filter(|table| !table.columns().is_empty()) {

@@ -5,7 +5,7 @@
 //! precision; NaN and infinities, which JSON does not have, are null. Notes are not part of it.
 
 use super::Renderer;
-use crate::report::{Document, Table};
+use crate::report::{Document, Screen, Table};
 use crate::spec::Named;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io;
@@ -26,7 +26,7 @@ impl Named for Json {
 }
 
 impl Renderer for Json {
-    fn render(&self, document: &Document, _width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+    fn render(&self, document: &Document, _screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
         match &document.tables[..] {
             _ if !document.data.is_null() => serde_json::to_writer_pretty(&mut *out, &document.data)?,
             [table] => serde_json::to_writer_pretty(&mut *out, &Rows(table))?,

@@ -6,7 +6,7 @@
 
 use super::Renderer;
 use crate::report::text::plain;
-use crate::report::{Align, Cell, Document, Table};
+use crate::report::{Align, Cell, Document, Screen, Table};
 use crate::spec::Named;
 use std::io;
 
@@ -26,7 +26,10 @@ impl Named for Latex {
 }
 
 impl Renderer for Latex {
-    fn render(&self, document: &Document, _width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+    fn render(&self, document: &Document, _screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
+        for lead in &document.lead {
+            writeln!(out, "% {}", plain(&lead.text))?;
+        }
         for (index, table) in document.tables.iter().enumerate() {
             if index > 0 {
                 writeln!(out)?;

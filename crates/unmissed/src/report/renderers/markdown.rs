@@ -5,7 +5,7 @@
 
 use super::{MISSING, Renderer};
 use crate::report::text::plain;
-use crate::report::{Align, Cell, Document, Table};
+use crate::report::{Align, Cell, Document, Screen, Table};
 use crate::spec::Named;
 use std::io;
 
@@ -25,8 +25,14 @@ impl Named for Markdown {
 }
 
 impl Renderer for Markdown {
-    fn render(&self, document: &Document, _width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+    fn render(&self, document: &Document, _screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
         let mut first = true;
+        for lead in &document.lead {
+            if !std::mem::take(&mut first) {
+                writeln!(out)?;
+            }
+            writeln!(out, "{}", escaped(&lead.text))?;
+        }
         for table in &document.tables {
             if !std::mem::take(&mut first) {
                 writeln!(out)?;

@@ -11,7 +11,7 @@ pub mod latex;
 pub mod markdown;
 pub mod table;
 
-use super::Document;
+use super::{Document, Screen};
 use crate::error::Result;
 use crate::sealed::Sealed;
 use crate::spec::{self, Named};
@@ -25,9 +25,8 @@ pub static RENDERERS: &[&dyn Renderer] = &[&table::Table, &json::Json, &csv::Csv
 
 /// A way to write a document down. Only this crate implements it.
 pub trait Renderer: Named + Sealed + Sync {
-    /// Writes the document. `width` is the number of character columns there are, where that matters; `None` is no limit.
-    /// The only thing that can fail is the writing.
-    fn render(&self, document: &Document, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()>;
+    /// Writes the document; renderers for machines write all of it, whatever the screen. The only thing that can fail is the writing.
+    fn render(&self, document: &Document, screen: &Screen, out: &mut dyn io::Write) -> io::Result<()>;
 }
 
 /// The renderer with this name, or an error that suggests a near one.

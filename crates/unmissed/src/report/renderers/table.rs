@@ -5,8 +5,9 @@
 //! width of 60 on, no line is wider than asked for.
 
 use super::{MISSING, Renderer};
+use crate::evaluate::Severity;
 use crate::report::text::plain;
-use crate::report::{Align, Cell, Document, Table as Content};
+use crate::report::{Align, Cell, Document, Lead, Limit, Screen, Table as Content};
 use crate::spec::Named;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Row, TableStyle, Width};
 use std::io;
@@ -34,27 +35,59 @@ impl Named for Table {
 }
 
 impl Renderer for Table {
-    fn render(&self, document: &Document, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
-        // Below this nothing readable can be done.
-        let width = width.map(|width| width.clamp(20, usize::from(u16::MAX)));
-        let mut first = true;
-        for table in &document.tables {
-            if !std::mem::take(&mut first) {
-                writeln!(out)?;
-            }
-            if let Some(title) = table.title() {
-                write_text(title, width, out)?;
-            }
-            write_table(table, width, out)?;
+    fn render(&self, document: &Document, screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
+        let Some(Limit { lines, rest }) = screen.lines else { return write_all(document, screen, out) };
+        let mut whole = Vec::new();
+        write_all(document, screen, &mut whole)?;
+        let ends: Vec<usize> = memchr::memchr_iter(b'\n', &whole).collect();
+        if ends.len() <= lines {
+            return out.write_all(&whole);
         }
-        for note in &document.notes {
-            if !std::mem::take(&mut first) {
-                writeln!(out)?;
-            }
-            write_text(note, width, out)?;
+        // The last line says what is left out; a blank one before it would be wasted.
+        let mut shown = lines.saturating_sub(1);
+        while shown > 1 && ends[shown - 1] == ends[shown - 2] + 1 {
+            shown -= 1;
         }
-        Ok(())
+        out.write_all(&whole[..shown.checked_sub(1).map_or(0, |last| ends[last] + 1)])?;
+        writeln!(out, "… and {} more lines: {rest}", ends.len() - shown)
     }
+}
+
+fn write_all(document: &Document, screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
+    // Below this nothing readable can be done.
+    let width = screen.width.map(|width| width.clamp(20, usize::from(u16::MAX)));
+    for Lead { text, severity } in &document.lead {
+        write_painted(text, width, paint(*severity).filter(|_| screen.colour), out)?;
+    }
+    let mut first = document.lead.is_empty();
+    for table in &document.tables {
+        if !std::mem::take(&mut first) {
+            writeln!(out)?;
+        }
+        if let Some(title) = table.title() {
+            write_painted(title, width, screen.colour.then_some(BOLD), out)?;
+        }
+        write_table(table, width, out)?;
+    }
+    for note in &document.notes {
+        if !std::mem::take(&mut first) {
+            writeln!(out)?;
+        }
+        write_painted(note, width, None, out)?;
+    }
+    Ok(())
+}
+
+const BOLD: &str = "\u{1b}[1m";
+const PLAIN: &str = "\u{1b}[0m";
+
+/// How a lead of this severity looks where there are colours.
+fn paint(severity: Option<Severity>) -> Option<&'static str> {
+    Some(match severity? {
+        Severity::Info => BOLD,
+        Severity::Warning => "\u{1b}[1;33m",
+        Severity::Error => "\u{1b}[1;31m",
+    })
 }
 
 fn write_table(table: &Content, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
@@ -109,14 +142,18 @@ fn write_records(table: &Content, width: usize, out: &mut dyn io::Write) -> io::
     Ok(())
 }
 
-/// A paragraph, wrapped as a table of one cell.
-fn write_text(text: &str, width: Option<usize>, out: &mut dyn io::Write) -> io::Result<()> {
+/// A paragraph, wrapped as a table of one cell; painted lines end with their paint.
+fn write_painted(text: &str, width: Option<usize>, paint: Option<&str>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut drawn = empty(width);
     drawn.add_row([comfy(&plain(text))]);
     for column in drawn.column_iter_mut() {
         column.set_padding((0, 0));
     }
-    write_lines(&drawn, out)
+    let Some(paint) = paint else { return write_lines(&drawn, out) };
+    for line in drawn.lines() {
+        writeln!(out, "{paint}{}{PLAIN}", line.trim_end())?;
+    }
+    Ok(())
 }
 
 fn empty(width: Option<usize>) -> comfy_table::Table {

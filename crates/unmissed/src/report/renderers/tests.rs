@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 fn rendered(name: &str, document: &Document, width: Option<usize>) -> String {
     let mut out = Vec::new();
-    find(name).unwrap().render(document, width, &mut out).unwrap();
+    find(name).unwrap().render(document, &Screen::of_width(width), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

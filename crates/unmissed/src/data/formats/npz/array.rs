@@ -1,4 +1,4 @@
-//! One `.npy` array inside an archive: a header in Python's notation, then the elements.
+//! One `.npy` array, alone or inside an archive: a header in Python's notation, then the elements.
 //!
 //! Written by hand where hostile bytes come in: nothing is reserved by what a header claims, elements are decoded block by
 //! block as they arrive, and what is claimed but not there is an error.
@@ -12,18 +12,28 @@ const BLOCK: usize = 64 << 10;
 const LONGEST_HEADER: usize = 10_000;
 
 /// An array whose header is read and whose elements are to come.
-pub(super) struct Array<R> {
+pub(in crate::data::formats) struct Array<R> {
     name: &'static str,
     /// Kind and size as numpy writes them, without the order of bytes: `i4`, `f8`, `S3`.
     kind: String,
     big_endian: bool,
     shape: Vec<u64>,
+    /// Whether columns, not rows, lie behind each other.
+    by_column: bool,
     elements: R,
+}
+
+/// What the elements of an array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::data::formats) enum Elements {
+    Bools,
+    Integers,
+    Floats,
 }
 
 impl<R: Read> Array<R> {
     /// Reads the header of the array called `name`.
-    pub(super) fn open(name: &'static str, mut bytes: R) -> Result<Self> {
+    pub(in crate::data::formats) fn open(name: &'static str, mut bytes: R) -> Result<Self> {
         let mut start = [0; 8];
         bytes.read_exact(&mut start).map_err(|cause| unreadable(name, &cause))?;
         let [magic @ .., major, _] = start;
@@ -44,23 +54,56 @@ impl<R: Read> Array<R> {
         let mut header = vec![0; length];
         bytes.read_exact(&mut header).map_err(|cause| unreadable(name, &cause))?;
         let parsed = std::str::from_utf8(&header).ok().and_then(parse_header);
-        let Some((descr, shape)) = parsed else {
+        let Some(Header { descr, shape, by_column }) = parsed else {
             return Err(Error::format(format!("cannot read the header of the array '{name}'"))
                 .expected("a plain array, {'descr': '<i4', 'fortran_order': False, 'shape': (3,), }")
                 .found(shown(&header)));
         };
         let kind = descr.trim_start_matches(['<', '>', '|', '=']).to_owned();
-        Ok(Array { name, kind, big_endian: descr.starts_with('>'), shape, elements: bytes })
+        Ok(Array { name, kind, big_endian: descr.starts_with('>'), shape, by_column, elements: bytes })
     }
 
     /// The number of elements that the header claims; arrays of two and more dimensions are errors.
-    pub(super) fn len(&self) -> Result<u64> {
+    pub(in crate::data::formats) fn len(&self) -> Result<u64> {
         match self.shape[..] {
             [length] => Ok(length),
             _ => Err(Error::format(format!("the array '{}' has the wrong number of dimensions", self.name))
                 .expected("1")
                 .found(self.shape.len().to_string())),
         }
+    }
+
+    /// The lengths of its dimensions.
+    pub(in crate::data::formats) fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// What its elements are.
+    pub(in crate::data::formats) fn elements(&self) -> Result<Elements> {
+        match self.kind.as_bytes() {
+            [b'b', _] => Ok(Elements::Bools),
+            [b'i' | b'u', _] => Ok(Elements::Integers),
+            [b'f', _] => Ok(Elements::Floats),
+            _ => Err(self.wrong_kind("numbers or bools")),
+        }
+    }
+
+    /// All elements as whole numbers, one row after the other. The shape must have been looked at.
+    pub(in crate::data::formats) fn matrix_integers(mut self) -> Result<Vec<i64>> {
+        let (shape, by_column) = self.flatten();
+        Ok(by_rows(self.integers()?, &shape, by_column))
+    }
+
+    /// All elements as 32-bit floating numbers, one row after the other.
+    pub(in crate::data::formats) fn matrix_floats(mut self) -> Result<Vec<f32>> {
+        let (shape, by_column) = self.flatten();
+        Ok(by_rows(self.floats()?, &shape, by_column))
+    }
+
+    /// Makes it one dimension, and gives those that it had.
+    fn flatten(&mut self) -> (Vec<u64>, bool) {
+        let all = self.shape.iter().fold(1u64, |all, length| all.saturating_mul(*length));
+        (std::mem::replace(&mut self.shape, vec![all]), self.by_column)
     }
 
     /// The elements as whole numbers that are not negative and fit into `T`.
@@ -91,6 +134,7 @@ impl<R: Read> Array<R> {
             };
         }
         match self.kind.as_str() {
+            "f2" => self.decode(|bytes| Some(half(u16::from_le_bytes(bytes)))),
             "f4" => decode!(f32),
             "f8" => decode!(f64),
             "b1" => self.decode(|[byte]| Some(f32::from(u8::from(byte != 0)))),
@@ -171,17 +215,47 @@ fn unreadable(name: &str, cause: &io::Error) -> Error {
         .hint("the file is truncated or damaged: fetch or write it again")
 }
 
-/// `descr` and `shape` of a header. Arrays of at most one dimension are the same in either order, so `fortran_order` is moot.
-fn parse_header(text: &str) -> Option<(&str, Vec<u64>)> {
+/// A number of half precision.
+fn half(bits: u16) -> f32 {
+    let (sign, exponent, fraction) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31), u32::from(bits & 1023));
+    match exponent {
+        0 => f32::from_bits(sign | 0x3f80_0000) * (fraction as f32 / (1 << 24) as f32),
+        31 => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
+        exponent => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
+    }
+}
+
+/// The elements of a matrix one row after the other.
+fn by_rows<T: Copy>(elements: Vec<T>, shape: &[u64], by_column: bool) -> Vec<T> {
+    match (by_column, shape) {
+        // Rows of no elements may be claimed without end.
+        (true, [rows, cols]) if !elements.is_empty() => {
+            let (rows, cols) = (*rows as usize, *cols as usize);
+            (0..rows).flat_map(|row| (0..cols).map(move |col| col * rows + row)).map(|place| elements[place]).collect()
+        }
+        _ => elements,
+    }
+}
+
+/// What a header says.
+#[derive(Debug, PartialEq)]
+struct Header<'a> {
+    descr: &'a str,
+    shape: Vec<u64>,
+    by_column: bool,
+}
+
+fn parse_header(text: &str) -> Option<Header<'_>> {
     let after = |key: &str| text.split_once(key).map(|(_, rest)| rest.trim_start());
     let (descr, _) = after("'descr':")?.strip_prefix('\'')?.split_once('\'')?;
     let (shape, _) = after("'shape':")?.strip_prefix('(')?.split_once(')')?;
     let lengths = shape.split(',').map(|length| length.trim().trim_end_matches('L')).filter(|length| !length.is_empty());
-    Some((descr, lengths.map(|length| length.parse().ok()).collect::<Option<_>>()?))
+    let by_column = after("'fortran_order':").is_some_and(|rest| rest.starts_with("True"));
+    Some(Header { descr, shape: lengths.map(|length| length.parse().ok()).collect::<Option<_>>()?, by_column })
 }
 
 /// Writes the header of an array; `kind` is numpy's, as in `<i4`, and no `shape` stands for a single value.
-pub(super) fn write_header(output: &mut impl Write, kind: &str, shape: &[u64]) -> io::Result<()> {
+pub(in crate::data::formats) fn write_header(output: &mut impl Write, kind: &str, shape: &[u64]) -> io::Result<()> {
     let shape = match shape {
         [length] => format!("({length},)"),
         lengths => format!("({})", lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
@@ -240,6 +314,8 @@ mod tests {
         assert_eq!(floats(&array(">f4", "(1,)", &0.5f32.to_be_bytes())), [0.5]);
         assert_eq!(floats(&array("|b1", "(2,)", &[0, 1])), [0.0, 1.0]);
         assert_eq!(floats(&array("<i2", "(1,)", &(-3i16).to_le_bytes())), [-3.0]);
+        let halves = [0u16, 0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff].map(u16::to_le_bytes).concat();
+        assert_eq!(floats(&array("<f2", "(6,)", &halves)), [0.0, 1.0, -2.0, 0.333_251_95, 5.960_464_5e-8, 65504.0]);
         let text = |bytes: &[u8]| Array::open("a", bytes).unwrap().text().unwrap();
         assert_eq!(text(&array("|S3", "()", b"csr")), "csr");
         assert_eq!(text(&array("<U3", "()", b"c\0\0\0s\0\0\0r\0\0\0")), "csr");
@@ -285,7 +361,7 @@ mod tests {
             write_header(&mut bytes, "|S3", shape).unwrap();
             assert!(bytes.len() % 64 == 0 && bytes.ends_with(b" \n"));
             let parsed = std::str::from_utf8(&bytes[10..]).ok().and_then(parse_header);
-            assert_eq!(parsed, Some(("|S3", shape.to_vec())), "{text}");
+            assert_eq!(parsed, Some(Header { descr: "|S3", shape: shape.to_vec(), by_column: false }), "{text}");
         }
     }
 
