@@ -7,7 +7,7 @@ use crate::run::{How, run};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use unmissed::data::{Csr, Judgement, Judgements, LabelStats, MachineJudgements, Names, NamesOf, Relevance, Texts};
+use unmissed::data::{Csr, Judgement, Judgements, KnownPair, LabelStats, MachineJudgements, Names, NamesOf, Relevance, Texts};
 use unmissed::evaluate::judged::{AnnotationPlan, ExpectedInterval, Judged, PLAN_FILE, PairNames, PlanData};
 use unmissed::report::page;
 use unmissed::request::{AnnotateRequest, KList, Level};
@@ -184,6 +184,17 @@ impl JudgedGiven {
             }
             None => judged,
         })
+    }
+}
+
+impl JudgedGiven {
+    /// What is known of pairs of the pooled lists.
+    pub(crate) fn known_pairs(&self) -> Result<Vec<KnownPair>> {
+        let (rows, labels) = match &self.plan {
+            Some(plan) => plan.get().plan.shape(),
+            None => Judged::shape(&self.files)?,
+        };
+        self.judged(rows, labels)?.known_pairs()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Propensities estimated from data that tell more than the training labels do: the library's list of estimators.
 
+use crate::annotate::JudgedGiven;
 use crate::choices::Controlled;
 use crate::errors::exception;
 use crate::matrix::{Rows, Sparse};
@@ -7,7 +8,7 @@ use crate::propensities::{Made, found};
 use crate::run::{How, run, run_owned};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unmissed::data::{Dataset, Labels, Rate};
+use unmissed::data::{Dataset, KnownPair, Labels, Rate};
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::{
     ControlledSet, Estimate, EstimatedValues, EstimatorInput, PropensityEstimatorSpec, PropensityEvidence, RelationPairs,
@@ -28,6 +29,7 @@ pub(crate) struct Request<'py> {
     hierarchy: Option<Pairs>,
     bought: Option<Pairs>,
     viewed: Option<Pairs>,
+    judged: Option<JudgedGiven>,
     /// The features of the training rows.
     rows: Option<Rows<'py>>,
     options: Vec<(String, String)>,
@@ -42,6 +44,7 @@ struct Owned {
     hierarchy: Option<Pairs>,
     /// (label, item) and (item, row)
     relation: Option<(Pairs, Pairs)>,
+    judged: Option<Vec<KnownPair>>,
 }
 
 impl Owned {
@@ -59,6 +62,9 @@ impl Owned {
         }
         if let Some((bought, viewed)) = &self.relation {
             evidence = evidence.relation(RelationPairs { bought, viewed });
+        }
+        if let Some(pairs) = &self.judged {
+            evidence = evidence.judged(pairs);
         }
         let missing: Vec<String> = evidence.missing(spec.estimator()).iter().map(|name| format!("{name}=")).collect();
         if !missing.is_empty() {
@@ -88,6 +94,7 @@ pub(crate) fn estimate<'py>(
         later: request.later.as_ref().map(|later| later.owned(py)).transpose()?,
         hierarchy: request.hierarchy,
         relation: request.bought.zip(request.viewed),
+        judged: request.judged.as_ref().map(|judged| judged.known_pairs()).transpose().map_err(exception)?,
     };
     let (estimate, counts) = if spec.estimator().inputs().contains(&EstimatorInput::SureRows) {
         let rows = request.rows.ok_or_else(|| exception(Error::value(format!("'{method}' lacks its evidence")).hint("pass X=")))?;

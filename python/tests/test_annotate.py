@@ -68,6 +68,15 @@ def test_machines_and_audits_take_judged_pairs(world):
     assert judged_rows(found.report)
 
 
+def test_propensities_come_from_judged_pairs(world):
+    observed, truth, models = world
+    plan = um.annotation_plan(observed, models, budget=400)
+    found = um.estimate_propensity("judged", train=observed, judged=plan.judge(said(plan, truth)), shrink=True)
+    assert len(found.values) == 40 and found.values.min() > 0
+    with pytest.raises(ValueError, match="pass judged="):
+        um.estimate_propensity("judged", train=observed)
+
+
 def test_what_cannot_be_read_is_named(world):
     observed, truth, models = world
     plan = um.annotation_plan(observed, models, budget=20)

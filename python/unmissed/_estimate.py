@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _inputs
+from ._annotate import JudgedPairs, judged_of
 from ._checks import number, optional, text, whole
 from ._choices import rate_of
 from ._data import Data
@@ -14,7 +16,7 @@ from ._registry import listed
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import FeaturesLike, LabelsLike, PairsLike, PropensityLike, RateLike
+    from .types import FeaturesLike, LabelsLike, PairsLike, Path, PropensityLike, RateLike
 
 
 def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matrix, Any]:
@@ -126,6 +128,7 @@ def estimate_propensity(
     hierarchy: PairsLike | None = None,
     bought: PairsLike | None = None,
     viewed: PairsLike | None = None,
+    judged: JudgedPairs | Path | Sequence[Path] | None = None,
     curve: str | None = None,
     shrink: bool = False,
     conditional: bool = False,
@@ -156,10 +159,12 @@ def estimate_propensity(
         Pairs of labels.
     viewed : sequence of (item, row)
         Pairs of a label and a row.
+    judged : JudgedPairs, path or list of paths
+        Judged pairs with their plan: what `AnnotationPlan.judge` gives, or csv files beside their plan.
     curve : str, optional
         ``"power"`` unless given: the curve for labels without evidence, and towards which estimates are shrunken.
     shrink : bool, default False
-        Whether ``"timelapse"`` and ``"hierarchy"`` pull the estimate of each label towards the curve.
+        Whether ``"timelapse"``, ``"hierarchy"`` and ``"judged"`` pull the estimate of each label towards the curve.
     conditional : bool, default False
         For ``"hierarchy"``: observed and implied, of implied.
     threshold : int, optional
@@ -196,6 +201,7 @@ def estimate_propensity(
         "hierarchy": _pairs(hierarchy, "hierarchy", "(child, parent)"),
         "bought": _pairs(bought, "bought", "(label, item)"),
         "viewed": _pairs(viewed, "viewed", "(item, row)"),
+        "judged": judged_of(judged, None, None),
         "options": _options(
             curve=optional(text, curve, "curve"),
             shrink="true" if shrink else None,

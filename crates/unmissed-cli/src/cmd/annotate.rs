@@ -1,12 +1,12 @@
 //! `unmissed annotate`: which pairs to have judged, and what that will bring.
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed, folder, stem};
+use crate::args::{Naming, Reading, Seed, folder, row_texts, stem};
 use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
 use unmissed::cells;
 use unmissed::data::formats::Expected;
-use unmissed::data::{Csr, Judgements, LabelStats, Names, NamesOf, TextFile, Texts};
+use unmissed::data::{Csr, Judgements, LabelStats, TextFile};
 use unmissed::evaluate::judged::{AnnotationPlan, ExpectedInterval, PLAN_FILE, PairNames, PlanData};
 use unmissed::report::{Column, Document, Table, page};
 use unmissed::request::{AnnotateRequest, KList, Level};
@@ -73,12 +73,8 @@ struct PlanArgs {
     /// Also write DIR/machine.csv: all unobserved pairs of the lists, for a language model to judge
     #[arg(long)]
     machine: bool,
-    /// Names of labels: a line for each, FILE.csv:COLUMN or FILE.jsonl:FIELD
-    #[arg(long, value_name = "FILE")]
-    label_names: Option<TextFile>,
-    /// Names of the test rows
-    #[arg(long, value_name = "FILE")]
-    row_names: Option<TextFile>,
+    #[command(flatten)]
+    naming: Naming,
     /// Texts of the test rows, which judges read
     #[arg(long, value_name = "FILE")]
     row_text: Option<TextFile>,
@@ -114,16 +110,14 @@ fn plan(args: &PlanArgs, app: &App) -> Outcome<()> {
     let truth = test.labels();
     let train = args.train.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
     let stats = train.as_ref().map(|train| LabelStats::of(train.labels()));
-    let names = |of: NamesOf, file: &Option<TextFile>, count| file.as_ref().map(|file| Names::read(of, file, count)).transpose();
-    let labels = names(NamesOf::Labels, &args.label_names, truth.cols())?;
-    let rows = names(NamesOf::Rows, &args.row_names, truth.rows())?;
-    let expected = Expected { rows: truth.rows(), labels: truth.cols(), label_names: labels.as_ref(), row_names: rows.as_ref() };
+    let (labels, rows) = (args.naming.labels(truth.cols())?, args.naming.rows(truth.rows())?);
+    let of_test = Expected { rows: truth.rows(), labels: truth.cols(), label_names: labels.as_ref(), row_names: rows.as_ref() };
     let mut scores: Vec<(&str, Csr<'static, f32>)> = Vec::new();
     for model in &args.predictions {
-        scores.push((&model.name, model.read(&args.reading, Some(expected), app)?));
+        scores.push((&model.name, model.read(&args.reading, Some(of_test), app)?));
     }
     let models: Vec<(&str, &Csr<'_, f32>)> = scores.iter().map(|(name, scores)| (*name, scores)).collect();
-    let texts = args.row_text.as_ref().map(|file| Texts::read(NamesOf::Rows, file, truth.rows())).transpose()?;
+    let texts = row_texts(args.row_text.as_ref(), truth.rows())?;
     let named = PairNames { labels: labels.as_ref(), rows: rows.as_ref(), texts: texts.as_ref() };
 
     let data = PlanData { truth, models: &models, train: stats.as_ref() };

@@ -23,6 +23,9 @@ use unmissed::{Error, Result};
 
 const SIZES: [(&str, &str); 4] = [("users", "5000"), ("test-users", "1000"), ("items", "300"), ("controlled-users", "10")];
 
+/// A standard deviation below this is rounding.
+const EXACT: f64 = 1e-9;
+
 fn main() -> Result<()> {
     let designs = match std::env::args().nth(1) {
         Some(text) => text.parse().map_err(|_| Error::value("cannot read the number of designs").found(format!("'{text}'")))?,
@@ -49,7 +52,12 @@ fn main() -> Result<()> {
                     all.iter().filter(|cell| cell.k == k && cell.is_difference == is_difference).cloned().collect()
                 };
                 let (of, plain, rounds) = (here(&calibrated), here(&plain), here(&rounds));
-                let ratio = of.iter().zip(&plain).map(|(a, b)| (a.sd / b.sd).powi(2)).fold(0.0, f64::max);
+                let ratio = of
+                    .iter()
+                    .zip(&plain)
+                    .filter(|(_, plain)| plain.sd > EXACT)
+                    .map(|(a, b)| (a.sd / b.sd).powi(2))
+                    .fold(0.0, f64::max);
                 println!(
                     "| {budget} | {k} | {} | {:.1} | {} | {:.2} | {ratio:.2} | {:.1}, {} |",
                     if is_difference { "differences" } else { "values" },
@@ -93,7 +101,8 @@ fn plain_line(budget: u64, plain: &[Summary]) -> String {
 }
 
 fn worst(cells: &[Summary]) -> f64 {
-    cells.iter().map(|cell| (cell.bias / cell.bias_se).abs()).fold(0.0, f64::max)
+    // Without guesses, what is observed is all there is where a list has no relevant label that is missing.
+    cells.iter().filter(|cell| cell.sd > EXACT).map(|cell| (cell.bias / cell.bias_se).abs()).fold(0.0, f64::max)
 }
 
 fn range(cells: &[Summary]) -> String {

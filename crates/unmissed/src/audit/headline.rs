@@ -13,7 +13,7 @@ use serde::Serialize;
 pub enum Basis {
     /// Complete labels: no estimate.
     Complete,
-    /// Pairs that were judged, drawn with known probabilities.
+    /// Pairs of the lists themselves, drawn with known probabilities and judged.
     Judged,
     /// Pairs that were shown, known one by one.
     ShownPairs,
@@ -71,7 +71,7 @@ impl Basis {
         match self {
             Basis::Complete => "complete labels need no estimate",
             Basis::Judged => {
-                "judges decided about pairs that were drawn with known probabilities, so nothing is assumed about missing labels"
+                "people judged pairs of these lists that were drawn with known probabilities, so nothing is assumed about missing labels"
             }
             Basis::ShownPairs => "the pairs that were shown are known one by one, so it needs no propensities",
             Basis::KnownRate => "labels were shown at a known rate, so no propensity has to be assumed",

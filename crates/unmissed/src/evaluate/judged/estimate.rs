@@ -37,7 +37,11 @@ impl Estimated {
     /// The interval of a value between two limits.
     pub(super) fn within(&self, limits: (f64, f64), level: f64) -> (f64, f64) {
         let t = t_quantile(level, self.freedom);
-        (wilson(self.value - self.slack, self.variance, limits, t).0, wilson(self.value + self.slack, self.variance, limits, t).1)
+        // Guesses may move a share off its limit by noise alone, where a score interval no longer reaches the limit: the wider one.
+        let (plain_low, plain_high) = self.around(level);
+        let low = wilson(self.value - self.slack, self.variance, limits, t).0.min(plain_low);
+        let high = wilson(self.value + self.slack, self.variance, limits, t).1.max(plain_high);
+        (low.max(limits.0).min(self.value - self.slack), high.min(limits.1).max(self.value + self.slack))
     }
 
     /// The interval of a difference.

@@ -2,7 +2,8 @@
 //!
 //! A value that lies between two limits by its nature gets Wilson's score interval for its share of the way, with the number of
 //! independent observations that would have the same variance, `share (1 - share) / variance`. It stays within the limits and has a width
-//! also where all or none of the judged pairs were relevant. Differences get `value -+ t se`. Quantiles are those of Student's t, since
+//! also where all or none of the judged pairs were relevant. Where `value -+ t se` reaches farther within the limits, it is taken.
+//! Differences get `value -+ t se`. Quantiles are those of Student's t, since
 //! variances are estimated from few pairs.
 //!
 //! # Reference

@@ -40,8 +40,7 @@ impl Judged {
         for file in files {
             let path = file.as_ref().parent().unwrap_or(std::path::Path::new("")).join(super::PLAN_FILE);
             if path.exists() {
-                let plan = super::AnnotationPlan::read(path)?;
-                return Ok((plan.rows as usize, plan.labels as usize));
+                return Ok(super::AnnotationPlan::read(path)?.shape());
             }
         }
         Err(Error::value("judged pairs without the plan by which they were drawn")

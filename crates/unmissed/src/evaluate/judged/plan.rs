@@ -297,6 +297,11 @@ impl AnnotationPlan {
         self.pair_rows.iter().copied().zip(self.pair_labels.iter().copied())
     }
 
+    /// The number of rows and labels of the data that it is about.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows as usize, self.labels as usize)
+    }
+
     /// The request of the last round.
     pub fn request(&self) -> &AnnotateRequest {
         &self.request
