@@ -86,8 +86,11 @@ impl Stream {
         how: How,
     ) -> PyResult<Stream> {
         let train = train.as_ref().map(|TrainCounts(rows, counts)| Ok::<_, PyErr>((*rows, counts.as_slice()?))).transpose()?;
-        let propensities =
-            request.propensities.iter().map(|given: &Given<'_>| given.propensities()?.map_err(exception)).collect::<PyResult<Vec<_>>>()?;
+        let propensities = request
+            .propensities
+            .iter()
+            .map(|given: &Given<'_>| given.propensities()?.map_err(exception))
+            .collect::<PyResult<Vec<_>>>()?;
         let gains = request.weights.as_ref().map(Weights::gains).transpose()?;
         let rate = request.rate.as_ref().map(RateGiven::rate).transpose()?;
         let wanted = request.request(rate, gains.as_ref()).map_err(exception)?;

@@ -5,8 +5,8 @@ use crate::app::{App, Outcome};
 use crate::args::{self, Reading};
 use std::path::{Path, PathBuf};
 use unmissed::Error;
-use unmissed::data::{IgnoredPairs, LabelStats};
 use unmissed::data::formats::Content;
+use unmissed::data::{IgnoredPairs, LabelStats};
 use unmissed::predict::{About, PredictOptions, file};
 use unmissed::propensity::{Propensities, models};
 
@@ -64,8 +64,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
-    let inputs: Vec<&Path> =
-        [Some(&args.model), Some(&args.data), args.train.as_ref(), args.ignore.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let inputs: Vec<&Path> = [Some(&args.model), Some(&args.data), args.train.as_ref(), args.ignore.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(AsRef::as_ref)
+        .collect();
     args::check_output(&args.output, &inputs)?;
     let spec = args.propensity.as_deref().map(models::parse).transpose()?;
     app.progress().begin(&format!("reading {}", args.model.display()), 0);

@@ -35,15 +35,7 @@ pub struct PredictOptions<'a> {
 impl Default for PredictOptions<'_> {
     /// The five most probable labels.
     fn default() -> Self {
-        PredictOptions {
-            k: 5,
-            logits: false,
-            propensities: None,
-            weights: None,
-            threshold: None,
-            ignored: None,
-            progress: &Silent,
-        }
+        PredictOptions { k: 5, logits: false, propensities: None, weights: None, threshold: None, ignored: None, progress: &Silent }
     }
 }
 

@@ -45,7 +45,18 @@ pub struct AuditRequest {
 impl Default for AuditRequest {
     fn default() -> AuditRequest {
         let EvaluateRequest { k, level, bootstrap, seed, weights, ignore, .. } = EvaluateRequest::default();
-        AuditRequest { name: String::new(), propensities: None, k, level, bootstrap, seed, groups: None, weights, rate: None, ignore }
+        AuditRequest {
+            name: String::new(),
+            propensities: None,
+            k,
+            level,
+            bootstrap,
+            seed,
+            groups: None,
+            weights,
+            rate: None,
+            ignore,
+        }
     }
 }
 

@@ -163,7 +163,8 @@ fn streams_that_number_their_rows_are_put_behind_each_other() {
 fn samples_of_long_streams_are_those_of_one_evaluation() {
     let rows = 150_000;
     let truth = Labels::from_ids(5, (0..rows).map(|row| [(row * row / 7 % 5) as u32])).unwrap();
-    let scores = Csr::from_rows(5, (0..rows).map(|row| [((row / 3 % 5) as u32, 1.0f32), (((row / 3 + 2) % 5) as u32, 0.5)])).unwrap();
+    let scores =
+        Csr::from_rows(5, (0..rows).map(|row| [((row / 3 % 5) as u32, 1.0f32), (((row / 3 + 2) % 5) as u32, 0.5)])).unwrap();
     let of = |evaluation: Evaluation<'_>| evaluation.metrics(&["macro-f", "coverage"]).unwrap().ks(&[1, 2]).unwrap().evaluator();
     let wanted = Evaluation::new(&truth, &[("a", &scores)]).unwrap().metrics(&["macro-f", "coverage"]).unwrap();
     let wanted = wanted.ks(&[1, 2]).unwrap().run().unwrap();
@@ -201,12 +202,21 @@ fn meaningless_estimates_are_left_out() {
     let half = || Propensities::new("half", vec![0.5; 12]).unwrap();
     let shape = StreamShape::new(12, &["a"]).unwrap();
     for last in [4999, 100] {
-        let order: Vec<usize> = (0..rows).map(|row| if row == last { 4999 } else if row == 4999 { last } else { row }).collect();
+        let order: Vec<usize> = (0..rows)
+            .map(|row| {
+                if row == last {
+                    4999
+                } else if row == 4999 {
+                    last
+                } else {
+                    row
+                }
+            })
+            .collect();
         let (truth, scores) = (truth.select_rows(&order), scores.select_rows(&order));
         let evaluation = Evaluation::new(&truth, &[("a", &scores)]).unwrap().propensity(small()).propensity(half());
         let wanted = evaluation.run().unwrap();
-        let mut evaluator =
-            Evaluation::of_stream(&shape).unwrap().propensity(small()).propensity(half()).evaluator().unwrap();
+        let mut evaluator = Evaluation::of_stream(&shape).unwrap().propensity(small()).propensity(half()).evaluator().unwrap();
         for start in (0..rows).step_by(1000) {
             let batch: Vec<usize> = (start..start + 1000).collect();
             let (truth, scores) = (truth.select_rows(&batch), scores.select_rows(&batch));
@@ -254,14 +264,18 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     feed(&mut evaluator, &world, &(0..40).collect::<Vec<_>>(), true, 1);
     let wanted = evaluator.compute().unwrap();
     let (truth, scores) = (world.truth.select_rows(&[0, 1]), world.scores[0].select_rows(&[0, 1]));
-    let (narrow, narrow_scores) = (Labels::from_ids(3, [vec![0], vec![1]]).unwrap(), Csr::from_rows(3, [[(0, 1f32)], [(1, 1f32)]]).unwrap());
+    let (narrow, narrow_scores) =
+        (Labels::from_ids(3, [vec![0], vec![1]]).unwrap(), Csr::from_rows(3, [[(0, 1f32)], [(1, 1f32)]]).unwrap());
     type Check<'a> = (&'a str, Result<Batch<'a>>);
     let two = [&scores, &scores];
     let checks: [Check<'_>; 7] = [
         ("the labels of the batch have another number of labels than the stream: expected 11, found 3", Batch::new(&narrow, &two)),
         ("the predictions of the batch have another number of labels", Batch::new(&truth, &[&scores, &narrow_scores])),
         ("expected those of a, b, found 1 matrices", Batch::new(&truth, &[&scores])),
-        ("a row comes twice: expected every row number once in a stream, found row 39 again", Batch::new(&truth, &two).unwrap().numbers(&[41, 39])),
+        (
+            "a row comes twice: expected every row number once in a stream, found row 39 again",
+            Batch::new(&truth, &two).unwrap().numbers(&[41, 39]),
+        ),
         ("found row 50 again", Batch::new(&truth, &two).unwrap().numbers(&[50, 50])),
         ("a row number is out of range", Batch::new(&truth, &two).unwrap().numbers(&[1 << 32, 50])),
         ("the row numbers of the batch do not fit", Batch::new(&truth, &two).unwrap().numbers(&[50])),
@@ -280,7 +294,8 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     assert!(evaluator.update_watched(&large, &Stopped).is_err());
     assert_same(&evaluator.compute().unwrap(), &wanted);
     // Tallies of other requests, and tallies of known rows.
-    let other = Evaluation::of_stream(&StreamShape::new(LABELS as u64, &["a", "b"]).unwrap()).unwrap().ks(&[2]).unwrap().evaluator();
+    let other =
+        Evaluation::of_stream(&StreamShape::new(LABELS as u64, &["a", "b"]).unwrap()).unwrap().ks(&[2]).unwrap().evaluator();
     let error = evaluator.merge(other.unwrap().tally().unwrap()).unwrap_err().to_string();
     assert!(error.contains("not parts of the same evaluation") && error.contains("different k"), "{error}");
     let error = evaluator.merge(whole(&world, plain).tally().unwrap()).unwrap_err().to_string();

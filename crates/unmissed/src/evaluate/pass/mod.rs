@@ -79,7 +79,12 @@ fn tally_kept(evaluation: &Evaluation<'_>, rows: Range<usize>) -> Result<Tally> 
 }
 
 /// The pass over a range of the rows, in chunks of this size at most: totals, and the lists of the chunks.
-pub(in crate::evaluate) fn pass(plan: &Plan<'_>, rows: Range<usize>, size: usize, keeps_lists: bool) -> Result<(Totals, Vec<Lists>)> {
+pub(in crate::evaluate) fn pass(
+    plan: &Plan<'_>,
+    rows: Range<usize>,
+    size: usize,
+    keeps_lists: bool,
+) -> Result<(Totals, Vec<Lists>)> {
     let (progress, size) = (plan.evaluation.progress, size.clamp(LEAST_ROWS, CHUNK));
     progress.begin("evaluate", rows.len() as u64);
     // Totals do not depend on the order in which chunks are added.

@@ -3,10 +3,10 @@
 //! Two tallies can be merged when their settings are the same; the finish needs nothing else but the tallies themselves.
 
 use super::omega::Omega;
+use crate::data::IgnoredDigest;
 use crate::error::Result;
 use crate::evaluate::findings::Finding;
 use crate::evaluate::tally::fixed::BLOCK;
-use crate::data::IgnoredDigest;
 use crate::metrics::{self, Estimator, Metric, SetTerm, Shape};
 use crate::request::{ABSENT_LABELS, Conventions, EvaluateRequest, IntervalKind};
 use serde::{Deserialize, Serialize};
