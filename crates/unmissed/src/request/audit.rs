@@ -38,7 +38,6 @@ pub struct AuditRequest {
     /// The rate at which the pairs of the controlled set were shown; without such a set, those of the test set.
     pub rate: Option<Rate>,
     /// Pairs that may not be predicted: a file with `row label` per line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ignore: Option<PathBuf>,
 }
 
