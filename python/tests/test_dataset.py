@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import unmissed as um
 
 pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.dataset")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 N, M = 300, 20

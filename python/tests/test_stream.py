@@ -141,12 +141,9 @@ def test_list_columns_are_not_copied(data):
 def test_ignored_pairs(data, tmp_path):
     y, scores, _ = data
     pairs = np.stack([np.arange(N), np.arange(N) * 7 % M], axis=1)
-    allowed = sp.csr_matrix(scores)
-    allowed = allowed.tolil()
-    wanted_scores = scores.copy()
     keep = np.ones((N, M), bool)
     keep[pairs[:, 0], pairs[:, 1]] = False
-    matrix = sp.csr_matrix((wanted_scores[keep], np.nonzero(keep)), shape=(N, M))
+    matrix = sp.csr_matrix((scores[keep], np.nonzero(keep)), shape=(N, M))
     wanted = um.evaluate(y, matrix).to_dict()["rows"]
     path = tmp_path / "filter_labels_test.txt"
     np.savetxt(path, pairs, fmt="%d")

@@ -111,11 +111,13 @@ def test_a_node_that_dies_costs_its_blocks(cluster, data, tmp_path):
     cluster.wait_for_nodes()
     rng = np.random.default_rng(1)
     labels = sp.csr_matrix(rng.random((N, 640)) < 0.02, dtype=np.int8)
-    X = sp.random(N, 300, 0.3, "csr", np.float32, random_state=2)
-    parameters = {"loss": "logistic", "tol": 1e-9, "max_iter": 400, "random_state": 2}
+    X = sp.random(N, 60, 0.3, "csr", np.float32, random_state=2)
+    parameters = {"loss": "logistic", "decay": 1e-3, "calibrate": False, "random_state": 2}
 
     def kill():
-        time.sleep(0.7)
+        # As soon as there is a block: others are in work then.
+        while not list(tmp_path.glob("many.safetensors.partial/*.block")):
+            time.sleep(0.01)
         cluster.remove_node(extra, allow_graceful=False)
 
     killer = threading.Thread(target=kill)

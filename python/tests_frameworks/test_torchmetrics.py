@@ -27,7 +27,7 @@ def test_values_are_those_of_evaluate():
     y, scores, train = data()
     report = um.evaluate(y.numpy(), scores.numpy(), train=train, propensity="jpv", k=(1, 3))
     single = metrics.Precision(n_labels=M, k=3)
-    several = metrics.Recall(n_labels=M, k=(1, 3), estimator="normalized", train=train, propensity="jpv")
+    several = metrics.NDCG(n_labels=M, k=(1, 3), estimator="normalized", train=train, propensity="jpv")
     macro = metrics.MacroF(n_labels=M, k=3)
     for start in range(0, N, 50):
         batch = scores[start : start + 50], y[start : start + 50]
@@ -36,7 +36,7 @@ def test_values_are_those_of_evaluate():
         several.update(*batch)
         macro.update(*batch)
     assert single.compute().item() == pytest.approx(report.value("precision", 3))
-    wanted = [report.value("recall", k, "normalized") for k in (1, 3)]
+    wanted = [report.value("ndcg", k, "normalized") for k in (1, 3)]
     assert torch.allclose(several.compute(), torch.tensor(wanted))
     found = macro.report()
     assert found.rows[0].se == next(row.se for row in report.rows if (row.metric, row.k, row.estimator) == ("macro-f", 3, "observed"))

@@ -55,6 +55,14 @@ def evaluate_dataset(
     ------
     ValueError
         If columns are missing or no lists (the message names the file), or if rows are wrong.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import unmissed as um
+    >>> table = pyarrow.table({"labels": [[0, 1], [2]], "predictions": [[0, 1], [0, 2]]})
+    >>> um.evaluate_dataset(table, n_labels=3, k=1, metrics=["precision"]).value("precision", 1)
+    0.5
     """
     if n_labels is None:
         if train is None:

@@ -213,7 +213,7 @@ def predict(model: OneVsRest, X: FeaturesLike, k: int = 5, *, rows_per_task: int
 
     if "ignore" in options:
         raise ValueError("rows are predicted in parts, which cannot ignore pairs: call predict_top_k")
-    rows = X.X if hasattr(X, "X") else X
+    rows: Any = X.X if hasattr(X, "X") else X
     matrix = rows.tocsr() if _inputs.is_sparse(rows) else np.asarray(rows)
     count = matrix.shape[0]
     each = whole(rows_per_task, "rows_per_task", 1) if rows_per_task is not None else 0

@@ -46,7 +46,7 @@ class UnmissedMetric(Metric):
     """
 
     is_differentiable = False
-    higher_is_better = True
+    higher_is_better: bool | None = None
     full_state_update = False
 
     _OURS = ("train", "propensity", "weights", "rate", "conventions", "random_state", "n_jobs", "level", "interval", "clip")
@@ -55,8 +55,6 @@ class UnmissedMetric(Metric):
         ours = {name: settings.pop(name) for name in self._OURS if name in settings}
         super().__init__(**settings)
         self.metric, self.k, self.estimator = metric, k, estimator
-        self.higher_is_better = not metric.startswith("abandonment")
-        # No name in front of the estimator: metrics may have parameters.
         self._evaluator = Evaluator(n_labels, k=k, metrics=[metric], estimators=[estimator], **ours)
         # What crosses between processes: the bytes of a tally, made when they are asked for.
         self.add_state("tallies", default=[], dist_reduce_fx=None)
@@ -111,7 +109,12 @@ def _metric(name: str) -> type[UnmissedMetric]:
         UnmissedMetric.__init__(self, name, n_labels, k, estimator, **settings)
 
     title = _CAPITALS.get(name, "".join(part.capitalize() for part in name.split("-")))
-    body = {"__init__": __init__, "__doc__": f"The metric '{name}': see `UnmissedMetric`.", "__module__": __name__}
+    body = {
+        "__init__": __init__,
+        "__doc__": f"The metric '{name}': see `UnmissedMetric`.",
+        "__module__": __name__,
+        "higher_is_better": name != "abandonment",
+    }
     return type(title, (UnmissedMetric,), body)
 
 

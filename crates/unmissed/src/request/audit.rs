@@ -40,7 +40,6 @@ pub struct AuditRequest {
     /// What the audit is to fail on.
     pub gates: Gates,
     /// Pairs that may not be predicted: a file with `row label` per line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ignore: Option<PathBuf>,
 }
 

@@ -51,7 +51,6 @@ pub struct EvaluateRequest {
     /// Choices where libraries differ.
     pub conventions: Conventions,
     /// Pairs that may not be predicted: a file with `row label` per line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ignore: Option<PathBuf>,
     /// Which part of the rows.
     pub shard: Shard,
