@@ -113,7 +113,7 @@ pub trait Curve: Sync + std::fmt::Debug {
     /// The propensity, and its derivatives by the parameters into `gradient`. Where the model clips, they are those of the
     /// clipped value, zero.
     fn gradient(&self, theta: &[f64], at: At, gradient: &mut [f64]) -> f64;
-    /// Constants from which a search may start, given the smallest prior, the largest prior, and a log-log line through the
+    /// Constants from which a search may start, given the smallest, median and largest prior, and a log-log line through the
     /// inverse propensities: `ln q = level - slope ln pi~`.
     fn starts(&self, hint: Hint) -> Vec<Vec<f64>>;
 }
@@ -123,7 +123,7 @@ pub trait Curve: Sync + std::fmt::Debug {
 pub struct Hint {
     /// The data.
     pub sample: Sample,
-    /// Smallest and largest prior that the fit sees, and the median by label.
+    /// The smallest prior that the fit sees, the median by label, and the largest.
     pub priors: [f64; 3],
     /// Inverse propensities of rare, middling and frequent labels (mean over a third of the labels each).
     pub inverse: [f64; 3],

@@ -104,6 +104,18 @@ proptest! {
 }
 
 #[test]
+fn every_loss_has_a_page() {
+    for loss in LOSSES {
+        let file = format!("{}/src/losses/{}.rs", env!("CARGO_MANIFEST_DIR"), loss.name().replace('-', "_"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        let page: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        for part in [&format!("`{}`", loss.name())[..], "# Good for", "# Assumes", "# Reference", "assert"] {
+            assert!(page.contains(part), "{file} lacks '{part}'");
+        }
+    }
+}
+
+#[test]
 fn without_missing_labels_a_corrected_loss_is_a_plain_one() {
     let is_same = |loss: &dyn Loss, plain: &dyn Loss| {
         let mut pairs = (-80..=80).flat_map(|step| [true, false].map(|observed| (f64::from(step) / 10.0, observed)));

@@ -8,7 +8,7 @@
 use crate::common::rng::uniform_at;
 use unmissed::data::LabelStats;
 use unmissed::propensity::fit::{CurveEvidence, Fit, FitLoss, FitOptions, Stop, fit};
-use unmissed::propensity::models::{family, parse};
+use unmissed::propensity::models::{families, family, parse};
 use unmissed::propensity::{Phi, Sample};
 
 const ROWS: f64 = 100_000.0;
@@ -122,7 +122,7 @@ fn awkward_data_do_no_harm() {
         vec![],
     ];
     for labels in awkward {
-        for name in ["constant", "jpv", "power", "power:relative", "richards"] {
+        for name in families() {
             for loss in FitLoss::ALL {
                 let evidence = CurveEvidence::from_controlled(sample, labels.iter().copied());
                 let options = FitOptions { loss, ..FitOptions::default() };

@@ -15,7 +15,8 @@
 //! file and one line. With values for its options it is a [`PropensityEstimatorSpec`]. Each file also has a plain function for
 //! those who know which estimator they want.
 //!
-//! All but `direct` give a value for every label: where the data say nothing, the fitted curve does, and the value is marked.
+//! All but `direct` give a value for every label: where the data say nothing, the fitted curve does, and the value is marked
+//! (`anchors`, which has no curve, takes half an observation).
 //! Never estimate propensities and evaluate on the same controlled rows: split them.
 
 pub mod anchors;
