@@ -244,7 +244,7 @@ fn ignored_pairs_are_not_predicted() {
     dir.write("wrong.txt", b"1 0\n1 3\n");
     let message = dir.run("evaluate --test test.txt --predictions p.txt --ignore wrong.txt").refused();
     assert!(
-        message.contains("wrong.txt:2: the label of an ignored pair is out of range: expected a label from 0 to 2, found '3'"),
+        message.contains("wrong.txt:2: the label of an ignored pair is out of range: expected a label from 0 to 2, found \"3\""),
         "{message}"
     );
     let message = dir.run("audit --test test.txt --predictions p.txt --ignore wrong.txt").refused();

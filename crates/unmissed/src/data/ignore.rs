@@ -173,10 +173,10 @@ mod tests {
     #[test]
     fn broken_lines_are_located() {
         for (text, expected) in [
-            ("0 1\n3 1\n", ":2: the row of an ignored pair is out of range: expected a row from 0 to 2, found '3'"),
-            ("0 10\n", ":1: the label of an ignored pair is out of range: expected a label from 0 to 9, found '10'"),
+            ("0 1\n3 1\n", ":2: the row of an ignored pair is out of range: expected a row from 0 to 2, found \"3\""),
+            ("0 10\n", ":1: the label of an ignored pair is out of range: expected a label from 0 to 9, found \"10\""),
             ("0 -1\n", ":1: the label of an ignored pair is out of range"),
-            ("0 1\n\n1\n", ":3: cannot read an ignored pair: expected two whole numbers 'row label', found '1'"),
+            ("0 1\n\n1\n", ":3: cannot read an ignored pair: expected two whole numbers 'row label', found \"1\""),
             ("0 1 2\n", ":1: cannot read an ignored pair"),
             ("0,1\n", ":1: cannot read an ignored pair"),
         ] {

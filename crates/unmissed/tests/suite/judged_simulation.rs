@@ -1,6 +1,7 @@
 //! What `docs/guide/judging-pairs.md` says about judged pairs, in reduced form; `--example judged_study` is the whole of it.
 
 #[path = "../../examples/judged_study/simulation.rs"]
+#[allow(dead_code, reason = "the example uses all of it")]
 mod simulation;
 
 use simulation::{How, Summary, World, simulate};

@@ -201,9 +201,9 @@ impl Sample {
             }
         }
         for (stratum, name) in strata.iter().zip(&plan.strata).filter(|_| open.is_some()) {
-            if (stratum.pairs.len() as f64) < stratum.size.min(2.0) {
-                return Err(Error::value(format!("stratum '{name}' has {} judged pairs", stratum.pairs.len()))
-                    .expected("at least 2 of each stratum")
+            if stratum.pairs.is_empty() && stratum.size > 0.0 {
+                return Err(Error::value(format!("stratum '{name}' has no judged pair yet"))
+                    .expected("at least one of each stratum")
                     .hint("judge more pairs, in the order of the file"));
             }
         }
