@@ -63,8 +63,9 @@ fn pairs_are_drawn_judged_and_evaluated() {
         assert!(number(&row["low"]) - 0.1 < value && value < number(&row["high"]) + 0.1, "{row} {truth}");
     }
     assert!(result["comparisons"].as_array().unwrap().iter().any(|c| c["estimator"] == "judged"));
-    let with_machine =
-        dir.run(&format!("evaluate {TEST} --judged plan/judged.csv --machine-judged machine.csv --metrics precision")).ok();
+    let with_machine = dir
+        .run(&format!("evaluate {TEST} --judged plan/judged.csv --machine-judged machine.csv --metrics precision --format json"))
+        .ok();
     assert!(with_machine.contains("it is right about 100 % of the relevant"), "{with_machine}");
     let audit = dir.run(&format!("audit {TEST} --train train.txt --judged plan/judged.csv --format csv")).ok();
     assert!(audit.contains(",judged,"), "{audit}");
