@@ -49,8 +49,10 @@ pub fn wilson(value: f64, variance: f64, (lowest, highest): (f64, f64), z: f64) 
     }
     let share = ((value - lowest) / width).clamp(0.0, 1.0);
     let variance = variance / (width * width);
-    // At the limits the share says nothing about the number of observations, but the variance, which is of nearby shares, does.
-    let near = share.clamp(variance.min(0.5), 1.0 - variance.min(0.5));
+    // At the limits the share says nothing about the number of observations. A share one standard error away has about the variance
+    // that smoothed counts give to none of n, which is 1/n^2, and so about n observations.
+    let away = variance.sqrt().min(0.5);
+    let near = share.clamp(away, 1.0 - away);
     let count = near * (1.0 - near) / variance;
     let zz = z * z / count;
     let middle = (share + zz / 2.0) / (1.0 + zz);
