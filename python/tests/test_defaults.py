@@ -18,14 +18,15 @@ RENAMED = {
 }
 
 #: Fields that Python leaves as they are: shards, files and memory belong to the command line, evidence goes to `fit`.
-NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": set(), "train": {"validation", "memory", "controlled", "later"}}
+NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": {"gates"}, "train": {"validation", "memory", "controlled", "later"}}
 
 #: Keywords that say how work is done, in which form data come, or what the data are: no choices about the result.
 OF_PYTHON = {
     "annotate": {"y_true", "y_pred", "train", "earlier", "label_names", "row_names", "row_texts", "n_labels"},
     "evaluate": {"y_true", "y_pred", "train", "later", "train_predictions", "shown", "label_counts", "row_covariates", "pair_covariates", "n_labels",
-                 "judged", "judged_plan", "machine_judged"},
-    "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels", "judged", "judged_plan", "machine_judged"},
+                 "judged", "judged_plan", "machine_judged", "ignore", "label_names"},
+    "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels", "judged", "judged_plan", "machine_judged",
+              "ignore", "baseline", "json", "label_names", "row_names", "row_text", "labels_csv", "rows_csv"},
     "train": set(),
 }
 

@@ -29,7 +29,7 @@ fn truth(rows: u32) -> Labels<'static> {
 
 /// Five labels of a row: two thirds of its own, the rest frequent ones; scores fall.
 fn list_of(row: u32) -> Vec<u32> {
-    let own = labels_of(row).into_iter().filter(|label| noise(row, 100 + label) % 3 > 0);
+    let own = labels_of(row).into_iter().filter(|label| !noise(row, 100 + label).is_multiple_of(3));
     let mut list: Vec<u32> = own.collect();
     for place in 0.. {
         let label = noise(row, 200 + place) % LABELS * (noise(row, 300 + place) % LABELS) / LABELS;
@@ -164,7 +164,8 @@ fn snapshots_that_are_swapped() {
     let later = truth(rows);
     let early = Labels::from_ids(
         LABELS.into(),
-        (0..rows).map(|row| labels_of(row).into_iter().filter(|label| noise(row, 50 + label) % 4 > 0).collect::<Vec<_>>()),
+        (0..rows)
+            .map(|row| labels_of(row).into_iter().filter(|label| !noise(row, 50 + label).is_multiple_of(4)).collect::<Vec<_>>()),
     )
     .unwrap();
     let (test, scores) = (truth(rows), predictions(0..rows));
