@@ -36,8 +36,7 @@ as relevant.
 
 Examples:
   unmissed annotate plan --test test.txt --predictions p.txt --budget 60 -o first
-  unmissed annotate plan --test test.txt --predictions A=p.txt --predictions B=q.txt --train train.txt --budget 80 \
---wanted 0.05 -o both"
+  unmissed annotate plan --test test.txt --predictions p.txt --train train.txt --wanted 0.05 -o more"
 )]
 struct PlanArgs {
     /// Test labels

@@ -231,7 +231,8 @@ fn estimators_are_listed_by_their_names() {
         let csv = dir.run(&format!("list {registry} --format csv")).ok();
         csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect()
     };
-    assert_eq!(listed("estimators"), ["observed", "unbiased", "normalized", "clipped", "hajek", "omega", "ratio", "doubly-robust"]);
+    let all = ["observed", "unbiased", "normalized", "clipped", "hajek", "omega", "ratio", "doubly-robust", "judged"];
+    assert_eq!(listed("estimators"), all);
     assert!(listed("propensity-estimators").contains(&"timelapse".to_owned()));
 }
 

@@ -103,9 +103,9 @@ fn errors_about_shapes_and_formats_name_the_file() {
     );
     assert_eq!(
         message("short.txt"),
-        "short.txt: the predictions do not fit the test labels: expected 100 rows, a line for each, found 2 lines"
+        "short.txt: the predictions do not fit the labels: expected 100 rows, a line for each, found 2 lines"
     );
-    assert!(message("wide.txt").starts_with("wide.txt: the predictions do not fit the test labels: expected 12 labels, found 13"));
+    assert!(message("wide.txt").starts_with("wide.txt: the predictions do not fit the labels: expected 12 labels, found 13"));
     let metric = dir.run("evaluate --test test.txt --predictions p.txt --metrics p@5").refused();
     assert!(metric.contains("unknown metric 'p@5'; ask for 'precision' and k = 5"), "{metric}");
 }

@@ -150,7 +150,7 @@ fn audits_estimate_by_row_when_they_can() {
         json["verdict"]["standings"].as_array().unwrap().iter().map(|standing| standing["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"by row") && names.contains(&"ratio of later and observed"), "{names:?}");
     assert!(names.contains(&"timelapse, shrunken") || names.iter().any(|name| name.starts_with("timelapse")), "{names:?}");
-    assert!(json["verdict"]["sentences"].to_string().contains("(missed labels (omega)): p "), "{}", json["verdict"]);
+    assert!(json["verdict"]["sentences"].to_string().contains("Reported is 'missed labels (omega)'"), "{}", json["verdict"]);
     let headlines = json["verdict"]["standings"].as_array().unwrap().iter().filter(|standing| standing["is_headline"] == true);
     assert_eq!(headlines.map(|standing| standing["estimator"].as_str().unwrap()).collect::<Vec<_>>(), ["omega"]);
     assert!(dir.read("page.html").contains("do they come true?"));
@@ -217,5 +217,5 @@ fn evaluations_take_a_later_snapshot_of_the_training_rows() {
     let refused = dir.run(&format!("{evaluate} --train-predictions other=oof.txt")).refused();
     assert!(refused.contains("'other'") && refused.contains("name predictions alike"), "{refused}");
     let refused = dir.run(&format!("{evaluate} --train-predictions p=p.txt")).refused();
-    assert!(refused.contains("p.txt") && refused.contains("matched rows"), "{refused}");
+    assert!(refused.contains("p.txt") && refused.contains("do not fit the labels: expected 300 rows, found 100"), "{refused}");
 }

@@ -234,7 +234,7 @@ impl Expected<'_> {
     /// Predictions of another shape are for other rows or labels.
     fn check(self, scores: Csr<'static, f32>) -> Result<Csr<'static, f32>> {
         let wrong = |unit: &str, expected: usize, found: usize, hint: &str| {
-            Error::value("the predictions do not fit the test labels")
+            Error::value("the predictions do not fit the labels")
                 .expected(format!("{expected} {unit}"))
                 .found(found.to_string())
                 .hint(hint.to_owned())

@@ -127,7 +127,7 @@ fn without_header(source: Source, spec: &Spec, options: &ReadOptions<'_>) -> Res
     let columns = entry_cols.map_or_else(|| checked_cols(parsed.bounds().1), Ok)?;
     let rows = options.expected.map(|expected| expected.rows).filter(|rows| parsed.rows() != *rows);
     if let Some(rows) = rows {
-        let error = Error::value("the predictions do not fit the test labels")
+        let error = Error::value("the predictions do not fit the labels")
             .expected(format!("{rows} rows, a line for each"))
             .found(format!("{} lines", parsed.rows()));
         let ends = parsed.rows() > rows && parsed.is_empty_from(rows);

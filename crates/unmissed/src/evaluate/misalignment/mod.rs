@@ -21,7 +21,9 @@ impl Evaluation<'_> {
     /// Findings about inputs that do not belong together.
     pub(super) fn misalignments(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (name, scores) in self.models.iter().filter(|(name, _)| !self.only_compared.contains(name)) {
+        // The rows of a stream come later.
+        let models = if self.truth.rows() == 0 { &[][..] } else { &self.models[..] };
+        for (name, scores) in models.iter().filter(|(name, _)| !self.only_compared.contains(name)) {
             let lists = Lists::of(self.truth, scores);
             // One misalignment looks like others too: the most specific is reported.
             let order = shift::finding(name, &lists).or_else(|| reversed::finding(name, self.truth, scores, &lists));
