@@ -10,6 +10,10 @@ from . import _inputs
 from ._inputs import Array, Matrix, _integers, _ranks, _singles
 
 
+#: Matrices in the computer's own memory are taken whole up to this size: the library selects the best without waking threads of torch.
+MOST_WHOLE = 1 << 20
+
+
 def is_tensor(value: Any) -> bool:
     return any(base.__module__.partition(".")[0] == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__)
 
@@ -49,8 +53,11 @@ def batch_scores(value: Any, what: str, columns: int, k: int) -> Matrix:
 
 
 def _on_host(tensor: Any) -> Array:
-    # numpy has no bfloat16.
-    found: Array = tensor.detach().float().cpu().numpy()
+    tensor = tensor.detach()
+    if tensor.dtype is _torch().bfloat16:
+        # numpy has none.
+        tensor = tensor.float()
+    found: Array = tensor.cpu().numpy()
     return found
 
 
@@ -65,6 +72,9 @@ def _labels_of_tensor(tensor: Any, what: str, columns: int) -> Matrix:
     if tensor.layout is not _torch().strided:
         tensor = tensor.to_dense()
     _check_shape(tensor, what, columns)
+    if tensor.device.type == "cpu":
+        # Without torch's threads, which take longer to wake than this takes.
+        return _inputs.labels(_on_host(tensor), what, columns)
     # Only the places of labels leave the device.
     places = (tensor.detach() != 0).nonzero()
     values = tensor.detach()[places[:, 0], places[:, 1]]
@@ -103,9 +113,13 @@ def _best_of_tensor(tensor: Any, what: str, columns: int, k: int) -> Matrix:
     _check_shape(tensor, what, columns)
     if not tensor.shape[0]:
         return Matrix(columns, np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    ids, values = best_of_rows(tensor, k)
-    # NaN ranks above every number, so it is among the best if it is anywhere.
-    host, labels = values.cpu().numpy(), ids.cpu().numpy()
+    if tensor.device.type == "cpu" and tensor.numel() <= MOST_WHOLE:
+        host = _singles(_on_host(tensor))
+        labels = np.broadcast_to(np.arange(columns), host.shape)
+    else:
+        ids, values = best_of_rows(tensor, k)
+        # NaN ranks above every number, so it is among the best if it is anywhere.
+        host, labels = values.cpu().numpy(), ids.cpu().numpy()
     wrong = np.argwhere(np.isnan(host) | (host == np.inf))
     if wrong.size:
         row, place = (int(one) for one in wrong[0])
