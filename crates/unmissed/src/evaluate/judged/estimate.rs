@@ -2,18 +2,21 @@
 //!
 //! With residuals `e = g (y - w)` of judged pairs the variance is `sum_h N_h (N_h - n_h) s_h^2 / n_h`, that of a stratified sample with its
 //! finite-population correction, and of rounds the sum of squared weights times variances. The sample variance of a few residuals is
-//! unreliable, and 0 where all judgements are the same, so it is mixed with the variance that the stratum's shrunken share of relevant
-//! pairs implies, which counts as [`PRIOR_PAIRS`] judged pairs. Degrees of freedom are Satterthwaite's. Of independent draws the
-//! variance is `sum (1 - f) e^2 / f^2`.
+//! unreliable where most gains are 0, as in differences, and 0 where all judgements are the same. The gains of all pairs of a stratum are
+//! known, so it is mixed with the variance that these imply with the mean square of `y - w`, which counts as [`IMPLIED_PAIRS`] judged
+//! pairs; that mean square in turn has the variance of the stratum's shrunken share of relevant pairs for [`PRIOR_PAIRS`] pairs. Degrees of
+//! freedom are Satterthwaite's. Of independent draws the variance is `sum (1 - f) e^2 / f^2`.
 //!
 //! Where rows are a sample too, the variance of the mean over rows is added: that of expected row terms, that of relevance given what is
 //! expected, and what residuals of pairs of one row have in common.
 
-use super::completed::{Completed, Item, Items, RoundItems};
+use super::completed::{Completed, Item, Items, RoundItems, StratumItems};
 use super::interval::{t_quantile, t_two_sided, wilson};
 use super::target::Target;
 use crate::request::IntervalKind;
 
+/// Judged pairs that the variance implied by all gains of a stratum counts as.
+const IMPLIED_PAIRS: f64 = 8.0;
 /// Judged pairs that the variance implied by the share of relevant pairs counts as.
 const PRIOR_PAIRS: f64 = 2.0;
 /// Fewer judged pairs in rows with others than this say nothing about what they have in common.
@@ -109,8 +112,9 @@ impl<'a> Estimator<'a> {
                         let residual = |item: &Item| self.gains[item.place as usize] * (item.y - item.guess);
                         let mean = stratum.items.iter().map(residual).sum::<f64>() / n;
                         let deviations: f64 = stratum.items.iter().map(|item| (residual(item) - mean).powi(2)).sum();
+                        let weight = n - 1.0 + IMPLIED_PAIRS;
+                        let of_pair = (deviations + IMPLIED_PAIRS * implied) / weight;
                         let freedom = n - 1.0 + PRIOR_PAIRS;
-                        let of_pair = (deviations + PRIOR_PAIRS * implied) / freedom;
                         let part = round.weight * round.weight * stratum.size * open * of_pair / n;
                         variance += part;
                         squares += part * part / freedom;
@@ -158,15 +162,17 @@ impl<'a> Estimator<'a> {
                 }
             }
         }
-        let implied = |((mean, square), rate): (&(f64, f64), f64)| {
+        let implied = |((mean, square), stratum): (&(f64, f64), &StratumItems)| {
+            let (rate, n) = (stratum.rate, stratum.items.len() as f64);
             // Guesses take out what the gains of a stratum differ by.
             if self.completed.is_calibrated {
-                square * rate * (1.0 - rate)
+                let residuals: f64 = stratum.items.iter().map(|item| (item.y - item.guess).powi(2)).sum();
+                square * (residuals + PRIOR_PAIRS * rate * (1.0 - rate)) / (n + PRIOR_PAIRS)
             } else {
                 (square * rate - (mean * rate).powi(2)).max(0.0)
             }
         };
-        sums.iter().zip(round.strata.iter().map(|stratum| stratum.rate)).map(implied).collect()
+        sums.iter().zip(&round.strata).map(implied).collect()
     }
 
     /// The variance that rows have which are a sample.
