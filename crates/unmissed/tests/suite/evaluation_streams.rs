@@ -90,9 +90,12 @@ fn shuffled(rows: usize, seed: u64) -> Vec<usize> {
     order
 }
 
+/// Whether rows and lists belong together is asked of all rows at once, so not of streams.
 #[track_caller]
 fn assert_same(found: &EvaluationResult, wanted: &EvaluationResult) {
-    assert_eq!(serde_json::to_string(found).unwrap(), serde_json::to_string(wanted).unwrap());
+    let mut wanted = wanted.clone();
+    wanted.findings.retain(|finding| !("U016".."U024").contains(&finding.code.as_str()));
+    assert_eq!(serde_json::to_string(found).unwrap(), serde_json::to_string(&wanted).unwrap());
 }
 
 #[test]

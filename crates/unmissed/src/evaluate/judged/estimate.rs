@@ -4,8 +4,9 @@
 //! finite-population correction, and of rounds the sum of squared weights times variances. The sample variance of a few residuals is
 //! unreliable where most gains are 0, as in differences, and 0 where all judgements are the same. The gains of all pairs of a stratum are
 //! known, so it is mixed with the variance that these imply with the mean square of `y - w`, which counts as [`IMPLIED_PAIRS`] judged
-//! pairs; that mean square in turn has the variance of the stratum's shrunken share of relevant pairs for [`PRIOR_PAIRS`] pairs. Degrees of
-//! freedom are Satterthwaite's. Of independent draws the variance is `sum (1 - f) e^2 / f^2`.
+//! pairs. To that mean square half a relevant and half an irrelevant pair are added, as in Jeffreys' prior: none of eight judged pairs is
+//! relevant where one in twenty is, and the interval has to know it. Degrees of freedom are Satterthwaite's. Of independent draws the
+//! variance is `sum (1 - f) e^2 / f^2`.
 //!
 //! Where rows are a sample too, the variance of the mean over rows is added: that of expected row terms, that of relevance given what is
 //! expected, and what residuals of pairs of one row have in common.
@@ -17,7 +18,9 @@ use crate::request::IntervalKind;
 
 /// Judged pairs that the variance implied by all gains of a stratum counts as.
 const IMPLIED_PAIRS: f64 = 8.0;
-/// Judged pairs that the variance implied by the share of relevant pairs counts as.
+/// What is added to the relevant and to the irrelevant ones among judged pairs.
+const HALF_A_PAIR: f64 = 0.5;
+/// Judged pairs that what is assumed about a variance counts as.
 const PRIOR_PAIRS: f64 = 2.0;
 /// Fewer judged pairs in rows with others than this say nothing about what they have in common.
 const LEAST_TOGETHER: usize = 30;
@@ -163,12 +166,14 @@ impl<'a> Estimator<'a> {
             }
         }
         let implied = |((mean, square), stratum): (&(f64, f64), &StratumItems)| {
-            let (rate, n) = (stratum.rate, stratum.items.len() as f64);
+            let n = stratum.items.len() as f64;
             // Guesses take out what the gains of a stratum differ by.
             if self.completed.is_calibrated {
                 let residuals: f64 = stratum.items.iter().map(|item| (item.y - item.guess).powi(2)).sum();
-                square * (residuals + PRIOR_PAIRS * rate * (1.0 - rate)) / (n + PRIOR_PAIRS)
+                square * (residuals + HALF_A_PAIR) / (n + 2.0 * HALF_A_PAIR)
             } else {
+                let relevant: f64 = stratum.items.iter().map(|item| item.y).sum();
+                let rate = ((relevant + HALF_A_PAIR) / (n + 2.0 * HALF_A_PAIR)).max(stratum.rate);
                 (square * rate - (mean * rate).powi(2)).max(0.0)
             }
         };
