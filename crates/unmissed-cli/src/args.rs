@@ -63,7 +63,9 @@ impl Reading {
         }
         let content = formats::read(path, &options)?;
         self.check_positive(&content, path)?;
-        if matches!((&content, self.positive), (Content::Scores(_), None)) {
+        // Labels are often kept as ones.
+        let is_graded = |values: &[f32]| values.iter().any(|value| *value != 0.0 && *value != 1.0);
+        if matches!((&content, self.positive), (Content::Scores(scores), None) if is_graded(scores.values())) {
             let path = path.display();
             app.note(&format!("{path} has scores: every entry that is not zero is taken as a label (--positive sets a threshold)"));
         }

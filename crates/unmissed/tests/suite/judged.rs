@@ -227,7 +227,7 @@ fn unsure_pairs_widen_intervals_by_what_they_may_be() {
     let plan = world.plan(&request(100_000));
     let judged = |relevance: Option<Relevance>| {
         let change = |at: usize, judgement: &mut Judgement| {
-            if at % 10 == 0 {
+            if at.is_multiple_of(10) {
                 judgement.relevance = relevance.or(judgement.relevance);
             }
         };
@@ -323,7 +323,7 @@ fn observed_labels_that_judges_reject_are_found() {
     let world = World::new();
     let plan = world.plan(&AnnotateRequest { check_observed: 20, ..request(40) });
     let change = |_: usize, judgement: &mut Judgement| {
-        if judgement.stratum.as_deref() == Some(OBSERVED) && judgement.row % 2 == 0 {
+        if judgement.stratum.as_deref() == Some(OBSERVED) && judgement.row.is_multiple_of(2) {
             judgement.relevance = Some(Relevance::Irrelevant);
         }
     };
