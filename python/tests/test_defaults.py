@@ -24,9 +24,9 @@ NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": {"gates"}, "
 OF_PYTHON = {
     "annotate": {"y_true", "y_pred", "train", "earlier", "label_names", "row_names", "row_texts", "n_labels"},
     "evaluate": {"y_true", "y_pred", "train", "later", "train_predictions", "shown", "label_counts", "row_covariates", "pair_covariates", "n_labels",
-                 "judged", "judged_plan", "machine_judged", "ignore", "label_names"},
+                 "judged", "judged_plan", "machine_judged", "label_names"},
     "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels", "judged", "judged_plan", "machine_judged",
-              "ignore", "baseline", "json", "label_names", "row_names", "row_text", "labels_csv", "rows_csv"},
+              "baseline", "json", "label_names", "row_names", "row_text", "labels_csv", "rows_csv"},
     "train": set(),
 }
 

@@ -33,6 +33,14 @@ class AnnotationPlan:
     expected : list of dict
         The intervals to expect: ``metric``, ``k``, ``model``, ``other`` (for differences), ``half_width``, and the ``budget`` that the
         wanted half width takes.
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> data = um.datasets.survey(users=300, test_users=100, controlled_users=50, items=40)
+    >>> plan = um.annotation_plan(data.test.y, data.test_clean.y.toarray() + 0.5, budget=60)
+    >>> plan.round, sorted(plan.pairs[0])[:3]
+    (1, ['label', 'probability', 'round'])
     """
 
     def __init__(self, native: Any) -> None:
@@ -60,7 +68,17 @@ class AnnotationPlan:
 
 
 class JudgedPairs:
-    """A plan with judgements: what `AnnotationPlan.judge` gives, for ``judged=``."""
+    """A plan with judgements: what `AnnotationPlan.judge` gives, for ``judged=``.
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> data = um.datasets.survey(users=300, test_users=100, controlled_users=50, items=40)
+    >>> plan = um.annotation_plan(data.test.y, data.test_clean.y.toarray() + 0.5, budget=60)
+    >>> judged = um.JudgedPairs(plan, ["unsure"] * len(plan.pairs))
+    >>> len(judged.said) == len(plan.pairs)
+    True
+    """
 
     def __init__(self, plan: AnnotationPlan, said: Iterable[object]) -> None:
         self.plan = plan
@@ -72,7 +90,7 @@ class JudgedPairs:
                 known = False
             if not known:
                 raise ValueError(f"judgement {place} cannot be read: expected 1, 0, 'unsure' or None, found {value!r}")
-            self.said.append(None if value is None else _SAID[value])  # type: ignore[index]
+            self.said.append(None if value is None else _SAID[value])
 
 
 def judged_of(

@@ -5,7 +5,7 @@ Frames are recognised by what they have (an index, columns, ``reindex``), so pan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -57,11 +57,11 @@ def row_names(given: Any, y_true: Any, rows: int) -> list[str] | None:
     return names(given, "row_names", rows)
 
 
-def names(given: Sequence[Any] | None, what: str, count: int) -> list[str] | None:
+def names(given: object, what: str, count: int) -> list[str] | None:
     """A text for each label or row."""
     if given is None:
         return None
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ValueError(f"{what} is out of range: expected a name for each of {count}, found {given!r}")
     found = [str(one) for one in given]
     if len(found) != count:

@@ -23,7 +23,8 @@ def ignored_pairs(value: Any, rows: int, columns: int, what: str = "ignore") -> 
         raise ValueError(f"{what} has the wrong shape: expected pairs of shape (n_pairs, 2), found {value.shape}")
     if not is_sparse(value) and isinstance(value, np.ndarray) and value.dtype.kind != "O":
         raise ValueError(f"{what} does not hold pairs: expected whole numbers of shape (n_pairs, 2), found {value.dtype} {value.shape}")
-    found = labels(value, what, columns)
+    # Any number that is stored marks a pair, also a score.
+    found = labels(value != 0 if is_sparse(value) else value, what, columns)
     if found.rows != rows:
         raise ValueError(f"{what} has another number of rows: expected {rows}, found {found.rows}")
     return found

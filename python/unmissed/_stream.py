@@ -128,6 +128,9 @@ class Evaluator:
             "shown": None,
             "label_counts": None,
             "conventions": optional(text, conventions, "conventions"),
+            "label_names": None,
+            "judged": None,
+            "judged_method": None,
             "ignore": None,
         }
         self._models: list[str] = []
