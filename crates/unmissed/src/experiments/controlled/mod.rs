@@ -100,11 +100,9 @@ impl Experiment for Controlled {
                 .into(),
         );
         outcome.notes.push(
-            "Where the order of the survey's models is not the paper's: a curve is fitted to 1/p, which rare labels dominate, and can leave \
-             frequent labels with far too small a p (Richards, see the figure), so that they are ranked first everywhere; the direct estimate \
-             of a thousand labels has some that are far too small by chance, and the first place goes to the largest. On the survey \
-             the most frequent labels are also the most complete ones, so that not correcting at all costs little at the first place and more \
-             at the fifth."
+            "Curves are fitted by least squares of 1/p here, as in the paper. Rare labels dominate these squares, so a curve can be \
+             near by that measure and still train a model that loses, as the power law does on the ratings. 'propensity fit' minimises a \
+             likelihood unless it is told otherwise. Direct estimates that are mostly noise are shrunken before training."
                 .into(),
         );
         Ok(outcome)
