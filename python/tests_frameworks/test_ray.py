@@ -132,26 +132,19 @@ def test_a_node_that_dies_costs_its_blocks(cluster, data, tmp_path):
     assert ur.evaluate(blocks, rows="id", n_labels=M).to_dict() == um.evaluate(y, um.TopK(best)).to_dict()
 
 
-def test_a_worker_that_dies_is_replaced(cluster, data):
+def test_a_worker_that_dies_is_replaced(cluster, data, tmp_path):
     _, y, best, table = data
-    marker = ray.put(0)
+    path = str(tmp_path / "died")
     blocks = ray.data.from_arrow([table.slice(start, 100) for start in range(0, N, 100)])
 
     def once(block):
         # The first worker to come here dies.
-        path = "/tmp/unmissed-test-ray-died"
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             return block
         os._exit(1)
 
-    if os.path.exists("/tmp/unmissed-test-ray-died"):
-        os.remove("/tmp/unmissed-test-ray-died")
-    try:
-        dying = blocks.map_batches(once, batch_format="pyarrow", batch_size=None)
-        assert ur.evaluate(dying, rows="id", n_labels=M).to_dict() == um.evaluate(y, um.TopK(best)).to_dict()
-        assert os.path.exists("/tmp/unmissed-test-ray-died")
-    finally:
-        os.remove("/tmp/unmissed-test-ray-died")
-    del marker
+    dying = blocks.map_batches(once, batch_format="pyarrow", batch_size=None)
+    assert ur.evaluate(dying, rows="id", n_labels=M).to_dict() == um.evaluate(y, um.TopK(best)).to_dict()
+    assert os.path.exists(path)
