@@ -59,7 +59,7 @@ class Audit:
     labels : list of dict
         The labels that matter most: counts, precision, recall, F, propensity and the share that is probably missing.
     rows_to_check : dict
-        Rows worth a look: ``"probably_missing"`` labels and ``"errors"``.
+        Rows worth a look: labels that may be missing (``"possibly_missing"``) and ``"errors"``.
     report : Report
         All scores with their intervals.
     """

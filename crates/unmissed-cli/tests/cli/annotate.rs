@@ -69,6 +69,12 @@ fn pairs_are_drawn_judged_and_evaluated() {
     assert!(with_machine.contains("it is right about 100 % of the relevant"), "{with_machine}");
     let audit = dir.run(&format!("audit {TEST} --train train.txt --judged plan/judged.csv --format csv")).ok();
     assert!(audit.contains(",judged,"), "{audit}");
+    // Nothing is assumed where judged pairs say it: how much is missing, and which rows are worth a look.
+    let audit = dir.json(&format!("audit {TEST} --train train.txt --judged plan/judged.csv"));
+    let missing = audit["verdict"]["missing"]["sentence"].as_str().unwrap();
+    assert!(missing.contains("of the relevant labels in the judged lists are missing (measured: judged pairs)"), "{missing}");
+    let errors = audit["rows_to_check"]["errors"].as_array().unwrap();
+    assert!(!errors.is_empty() && errors.iter().all(|row| row["missing_from"] == "judged"), "{errors:?}");
 }
 
 #[test]

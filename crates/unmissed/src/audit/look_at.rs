@@ -26,11 +26,11 @@ fn worst_findings(findings: &[Finding]) -> Option<String> {
     }
 }
 
-/// Rows whose predictions are probably missing labels.
+/// Rows whose predictions may be missing labels.
 fn missing_labels(rows: &RowsToCheck) -> Option<String> {
     let mut named: Vec<String> = Vec::new();
     let name = |row: &RowToCheck| row.row_name.clone().unwrap_or_else(|| row.row.to_string());
-    for name in rows.probably_missing.iter().map(name) {
+    for name in rows.possibly_missing.iter().map(name) {
         if !named.contains(&name) && named.len() < NAMED {
             named.push(name);
         }

@@ -3,6 +3,7 @@
 use super::result::PropensityReport;
 use super::wording::about;
 use crate::data::{LabelStats, Labels, Rate};
+use crate::evaluate::judged::Judged;
 use crate::propensity::contradiction::EvidenceKind;
 use serde::Serialize;
 
@@ -40,6 +41,7 @@ pub(super) struct MissingFacts<'a> {
     pub(super) test_rate: Option<&'a Rate>,
     pub(super) propensities: &'a [PropensityReport],
     pub(super) stats: Option<&'a LabelStats>,
+    pub(super) judged: Option<&'a Judged>,
 }
 
 impl MissingShare {
@@ -61,6 +63,12 @@ impl MissingShare {
                 EvidenceKind::LaterSnapshot => "the later snapshot of the training rows",
             };
             return MissingShare::measured(1.0 - against.all.observed_share, from);
+        }
+        if let Some(share) = of.judged.and_then(Judged::missing_share) {
+            let sentence =
+                format!("{} of the relevant labels in the judged lists are missing (measured: judged pairs).", about(share));
+            let (source, from) = (MissingSource::Measured, Some("judged pairs".into()));
+            return MissingShare { share: Some(share), source, from, sentence };
         }
         MissingShare::assumed(of).unwrap_or(MissingShare {
             share: None,

@@ -16,11 +16,12 @@ use super::reference::{ModelRole, References, role_of};
 use super::result::{AuditResult, CandidateKind, DataPart, PropensityReport};
 use super::row_dependent::ROWS;
 use super::rows_needed::rows_needed;
-use super::rows_to_check::RowsToCheck;
+use super::rows_to_check::{Look, RowsToCheck};
 use super::standings::{Scores, is_contradicted};
 use super::verdict::Verdict;
 use crate::data::{Csr, DataStats, Dataset, LabelStats, Labels, rank_frequency};
 use crate::error::Result;
+use crate::evaluate::judged::Judged;
 use crate::evaluate::misalignment::{contradicted_rate, test_in_training};
 use crate::evaluate::{Evaluation, EvaluationResult, Finding, HitsByCount};
 use crate::metrics::Estimator;
@@ -53,7 +54,7 @@ impl Audit<'_> {
         let (evaluation, tallies, all_labels) =
             self.evaluate_test(&checked, &candidates, &by_row.models, &references, stats, label_propensities)?;
         self.progress.begin("rows worth a look", 0);
-        let rows_to_check = self.rows_to_check(&checked, &all_labels)?;
+        let rows_to_check = self.rows_to_check(&checked, stats, &all_labels)?;
         let truth = self.truth.map(|truth| self.evaluate_truth(&checked, truth.labels(), &references, stats)).transpose()?;
         let findings = findings(&evaluation, &propensities, &references.list, k);
         let missing = MissingShare::new(&MissingFacts {
@@ -62,6 +63,7 @@ impl Audit<'_> {
             test_rate: checked.test_rate.as_ref(),
             propensities: &propensities,
             stats,
+            judged: self.judged.as_ref(),
         });
         let scores = Scores {
             evaluation: &evaluation,
@@ -111,14 +113,29 @@ impl Audit<'_> {
     }
 
     /// Predictions of the audited models that count as errors and are worth a look.
-    fn rows_to_check(&self, checked: &Checked<'_>, labels: &LabelTable) -> Result<RowsToCheck> {
-        let propensities = labels.propensities.as_ref();
-        let look =
-            |models: &[(String, &Csr<'_, f32>)]| RowsToCheck::new(models, self.test.labels(), labels.k, propensities, self.naming);
-        let Some(ignored) = &checked.ignored else { return Ok(look(&self.models)) };
-        let kept = self.models.iter().map(|(_, scores)| ignored.remove_from(scores)).collect::<Result<Vec<_>>>()?;
-        let names = self.models.iter().map(|(name, _)| name.clone());
-        Ok(look(&names.zip(&kept).collect::<Vec<_>>()))
+    fn rows_to_check(&self, checked: &Checked<'_>, stats: Option<&LabelStats>, labels: &LabelTable) -> Result<RowsToCheck> {
+        let kept = match &checked.ignored {
+            Some(ignored) => Some(self.models.iter().map(|(_, scores)| ignored.remove_from(scores)).collect::<Result<Vec<_>>>()?),
+            None => None,
+        };
+        let models: Vec<(String, &Csr<'_, f32>)> = match &kept {
+            Some(kept) => self.models.iter().map(|(name, _)| name.clone()).zip(kept).collect(),
+            None => self.models.iter().map(|(name, scores)| (name.clone(), *scores)).collect(),
+        };
+        let (truth, seed, matched) = (self.test.labels(), checked.request.seed, self.matched_rows()?);
+        let lists: Vec<&Csr<'_, f32>> = models.iter().map(|(_, scores)| *scores).collect();
+        let likely = |judged: &Judged| judged.likely_pairs(truth, &lists, stats, labels.k, seed);
+        let judged = self.judged.as_ref().map(likely).transpose()?;
+        let look = Look {
+            truth,
+            k: labels.k,
+            propensities: labels.propensities.as_ref(),
+            judged: judged.as_ref(),
+            matched: matched.as_ref(),
+            seed,
+            naming: self.naming,
+        };
+        RowsToCheck::new(&models, &look)
     }
 
     /// What both evaluations share.

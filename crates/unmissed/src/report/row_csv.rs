@@ -1,12 +1,12 @@
 //! Rows worth a look as csv: a line for each, for those who check them.
 
 use super::label_csv::number;
-use crate::audit::{AuditResult, RowToCheck};
+use crate::audit::{AuditResult, ChanceFrom, RowToCheck};
 use crate::data::{Output, spreadsheet_safe};
 use crate::error::{Error, Result};
 use std::path::Path;
 
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 15] = [
     "kind",
     "model",
     "row",
@@ -18,6 +18,7 @@ const HEADER: [&str; 14] = [
     "relevant_at_such_scores",
     "propensity",
     "probability_missing",
+    "probability_from",
     "observed_labels",
     "observed_count",
     "text",
@@ -26,7 +27,7 @@ const HEADER: [&str; 14] = [
 /// Writes the file, which appears whole or not at all.
 pub fn write(result: &AuditResult, path: &Path) -> Result<()> {
     let rows = &result.rows_to_check;
-    let kinds = [("probably missing", &rows.probably_missing), ("error", &rows.errors)];
+    let kinds = [("possibly missing", &rows.possibly_missing), ("error", &rows.errors)];
     let mut output = Output::create(path)?;
     let mut writer = csv::Writer::from_writer(&mut output);
     let mut write = || -> std::result::Result<(), csv::Error> {
@@ -42,7 +43,7 @@ pub fn write(result: &AuditResult, path: &Path) -> Result<()> {
     output.finish()
 }
 
-fn record(kind: &str, row: &RowToCheck) -> [String; 14] {
+fn record(kind: &str, row: &RowToCheck) -> [String; 15] {
     let safe = |text: Option<&str>| spreadsheet_safe(text.unwrap_or("")).into_owned();
     [
         kind.to_owned(),
@@ -56,10 +57,20 @@ fn record(kind: &str, row: &RowToCheck) -> [String; 14] {
         number(Some(row.relevant)),
         number(row.propensity),
         number(row.missing),
+        row.missing_from.map_or("", from_words).to_owned(),
         safe(Some(&observed(row))),
         row.observed_count.to_string(),
         safe(row.text.as_deref()),
     ]
+}
+
+/// From what the probability of a missing label is known.
+fn from_words(from: ChanceFrom) -> &'static str {
+    match from {
+        ChanceFrom::Judged => "judged pairs",
+        ChanceFrom::MissedLabels => "missed labels",
+        ChanceFrom::Propensities => "propensities",
+    }
 }
 
 /// The observed labels in a line, as far as they are listed.

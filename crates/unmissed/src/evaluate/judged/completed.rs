@@ -121,7 +121,7 @@ impl Completed {
                     let covariates = covariates.filter(|_| round.of.is_some())?;
                     let others = judged().zip(&fold_of).filter(|(_, of)| **of != fold).map(|(pair, _)| pair);
                     let earlier = known.iter().map(|(place, stratum, y, _)| (*place, *stratum, *y));
-                    Some(Guess::fit(covariates, strata, earlier.chain(others).collect::<Vec<_>>().into_iter()))
+                    Some(Guess::fit(covariates, strata, earlier.chain(others).collect()))
                 })
                 .collect();
             let guess = |fold: usize, place: usize, stratum: usize| match (&guesses[fold], covariates) {

@@ -1,21 +1,32 @@
 //! Guesses: how likely unjudged pairs are relevant, from what was judged.
 //!
-//! `w = rate of the stratum + b' (x - mean of the stratum)`, cut to [0, 1]: rates are shrunken towards that of all judged pairs, b is a
-//! ridge regression. Covariates are what is known of every pair: the best rank, the share of models that list it, how high its
-//! scores are among those of each model, the label's training count, the row's observed labels, how many of the row's lists
+//! `w = sigmoid(u_h + b' (x - mean of the stratum))`, a logistic regression: the effect of stratum h is shrunken towards the logit of all
+//! judged pairs, b towards 0. On logits the same evidence moves a stratum where nearly all pairs are relevant less than one
+//! where half of them are, as it should. Covariates are what is known of every pair: the best rank, the share of models that list it and which they are, how
+//! high its scores are among those of each model, the label's training count, the row's observed labels, how many of the row's lists
 //! are observed; and what a machine said, which is penalised less. Whatever the guesses are worth, estimates with cross-fitted
 //! guesses are unbiased: bad ones cost variance only.
 
 use super::pool::{Pool, UNLISTED};
 use super::strata::NO_STRATUM;
 use crate::data::{LabelStats, Labels};
+use crate::sigmoid::sigmoid;
 
 /// Judged pairs that the rate of all pairs counts as in that of a stratum.
 const PRIOR_PAIRS: f64 = 4.0;
-/// Penalties: the variance of a judgement over that of a coefficient, in units of a covariate's standard deviation.
-const PENALTY: f64 = 20.0;
-const MACHINE_PENALTY: f64 = 1.0;
-const WIDTH: usize = 7;
+/// Penalties: one over the variance of a coefficient, in units of a covariate's standard deviation.
+const PENALTY: f64 = 4.0;
+const MACHINE_PENALTY: f64 = 0.2;
+/// The same for the effect of a stratum.
+const STRATUM_PENALTY: f64 = 0.2;
+/// Newton steps of a fit, and how often a step is halved that does not improve it.
+const STEPS: usize = 20;
+const HALVINGS: usize = 10;
+/// Models of which it is a covariate whether they list a pair: where one is worse than the others, its pairs are.
+const MODELS: usize = 6;
+/// The first of these columns.
+const LISTED: usize = 6;
+const WIDTH: usize = LISTED + MODELS + 1;
 /// The column of what a machine said.
 const MACHINE: usize = WIDTH - 1;
 
@@ -54,6 +65,8 @@ impl Covariates {
                 x[0] = -(f64::from(pool.best_rank(pair)) + 1.0).ln();
                 x[1] = pool.listed_by(pair) as f64 / pool.models as f64;
                 x[2] = heights[pair];
+                let ranks = pool.ranks(pair).iter().take(MODELS);
+                x[LISTED..].iter_mut().zip(ranks).for_each(|(x, rank)| *x = f64::from(u8::from(*rank != UNLISTED)));
             }
             x[3] = (counts.count(label) as f64).ln_1p();
             x[4] = (truth.row_ids(row as usize).len() as f64).ln_1p();
@@ -115,38 +128,97 @@ fn standardise(x: &mut [[f64; WIDTH]], of: &[u16], strata: usize, column: usize)
 /// Fitted guesses.
 #[derive(Clone)]
 pub(super) struct Guess {
-    rates: Vec<f64>,
+    /// Effects of strata.
+    effects: Vec<f64>,
     slopes: [f64; WIDTH],
+}
+
+/// What a fit minimises: half the deviance of judged pairs, and penalties.
+struct Objective<'a> {
+    covariates: &'a Covariates,
+    /// Place, stratum, and 1, 0 or between.
+    judged: Vec<(usize, usize, f64)>,
+    /// The logit of all judged pairs.
+    overall: f64,
+    penalties: [f64; WIDTH],
 }
 
 impl Guess {
     /// Fitted to judged pairs: place, stratum, and 1, 0 or between.
-    pub(super) fn fit(covariates: &Covariates, strata: usize, judged: impl Iterator<Item = (usize, usize, f64)> + Clone) -> Guess {
-        let rates = shrunken_rates(strata, judged.clone().map(|(_, stratum, y)| (stratum, y)));
-        let mut normal = [[0.0; WIDTH + 1]; WIDTH];
-        for (place, stratum, y) in judged {
-            let (x, residual) = (&covariates.x[place], y - rates[stratum]);
-            for (i, row) in normal.iter_mut().enumerate() {
-                for (cell, x_j) in row.iter_mut().zip(x) {
-                    *cell += x[i] * x_j;
-                }
-                row[WIDTH] += x[i] * residual;
+    pub(super) fn fit(covariates: &Covariates, strata: usize, judged: Vec<(usize, usize, f64)>) -> Guess {
+        let relevant = 0.5 + judged.iter().map(|(_, _, y)| y).sum::<f64>();
+        let overall = (relevant / (1.0 + judged.len() as f64 - relevant)).ln();
+        let mut penalties = [PENALTY; WIDTH];
+        // A column of zeros keeps its slope at 0 under any penalty.
+        penalties[MACHINE] = if covariates.has_machine { MACHINE_PENALTY } else { PENALTY };
+        let objective = Objective { covariates, judged, overall, penalties };
+        let mut guess = Guess { effects: vec![overall; strata], slopes: [0.0; WIDTH] };
+        let mut loss = objective.value(&guess);
+        for _ in 0..STEPS {
+            let step = objective.step(&guess);
+            let tried = (0..HALVINGS).map(|halving| guess.moved(&step, 0.5f64.powi(halving as i32)));
+            let improved = tried.map(|moved| (objective.value(&moved), moved)).find(|(now, _)| *now < loss);
+            let Some((now, moved)) = improved else { break };
+            let gain = loss - now;
+            (guess, loss) = (moved, now);
+            if gain < 1e-9 * loss {
+                break;
             }
         }
-        for (i, row) in normal.iter_mut().enumerate() {
-            row[i] += if i == MACHINE { MACHINE_PENALTY } else { PENALTY };
+        guess
+    }
+
+    fn moved(&self, step: &Guess, length: f64) -> Guess {
+        Guess {
+            effects: self.effects.iter().zip(&step.effects).map(|(u, step)| u + length * step).collect(),
+            slopes: std::array::from_fn(|i| self.slopes[i] + length * step.slopes[i]),
         }
-        let mut slopes = solve(normal);
-        if !covariates.has_machine {
-            slopes[MACHINE] = 0.0;
-        }
-        Guess { rates, slopes }
+    }
+
+    fn logit(&self, covariates: &Covariates, place: usize, stratum: usize) -> f64 {
+        self.effects[stratum] + covariates.x[place].iter().zip(&self.slopes).map(|(x, b)| x * b).sum::<f64>()
     }
 
     /// How likely a pair is relevant.
     pub(super) fn of(&self, covariates: &Covariates, place: usize, stratum: usize) -> f64 {
-        let lift: f64 = covariates.x[place].iter().zip(&self.slopes).map(|(x, b)| x * b).sum();
-        (self.rates[stratum] + lift).clamp(0.0, 1.0)
+        sigmoid(self.logit(covariates, place, stratum))
+    }
+}
+
+impl Objective<'_> {
+    fn value(&self, guess: &Guess) -> f64 {
+        let slopes: f64 = guess.slopes.iter().zip(&self.penalties).map(|(b, penalty)| penalty * b * b / 2.0).sum();
+        let effects: f64 = guess.effects.iter().map(|u| STRATUM_PENALTY * (u - self.overall).powi(2) / 2.0).sum();
+        let of_pair = |(place, stratum, y): &(usize, usize, f64)| {
+            let logit = guess.logit(self.covariates, *place, *stratum);
+            // log(1 + exp(z)) - y z without overflow.
+            logit.max(0.0) + (-logit.abs()).exp().ln_1p() - y * logit
+        };
+        slopes + effects + self.judged.iter().map(of_pair).sum::<f64>()
+    }
+
+    /// Newton's step for slopes and for effects as if the other were fixed: covariates are centred within strata, so it nearly is.
+    fn step(&self, guess: &Guess) -> Guess {
+        let mut effects: Vec<(f64, f64)> =
+            guess.effects.iter().map(|u| (-STRATUM_PENALTY * (u - self.overall), STRATUM_PENALTY)).collect();
+        let mut normal = [[0.0; WIDTH + 1]; WIDTH];
+        for (place, stratum, y) in &self.judged {
+            let (x, share) = (&self.covariates.x[*place], guess.of(self.covariates, *place, *stratum));
+            let curvature = share * (1.0 - share);
+            let effect = &mut effects[*stratum];
+            *effect = (effect.0 + y - share, effect.1 + curvature);
+            for (i, row) in normal.iter_mut().enumerate() {
+                for (cell, x_j) in row.iter_mut().zip(x) {
+                    *cell += curvature * x[i] * x_j;
+                }
+                row[WIDTH] += x[i] * (y - share);
+            }
+        }
+        for (i, (row, penalty)) in normal.iter_mut().zip(&self.penalties).enumerate() {
+            row[i] += penalty;
+            row[WIDTH] -= penalty * guess.slopes[i];
+        }
+        Guess { effects: effects.iter().map(|(gradient, curvature)| gradient / curvature).collect(), slopes: solve(normal) }
     }
 }
 

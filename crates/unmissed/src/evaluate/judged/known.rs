@@ -35,6 +35,16 @@ impl Judged {
         Ok(pairs)
     }
 
+    /// Of the relevant labels in the pooled lists, the share that is not observed; `None` without the plan, or where nothing is relevant.
+    pub fn missing_share(&self) -> Option<f64> {
+        let pairs = self.known_pairs().ok()?;
+        let weight = |observed: bool| -> f64 {
+            pairs.iter().filter(|pair| pair.relevant && pair.observed == observed).map(|pair| pair.weight).sum()
+        };
+        let (observed, missed) = (weight(true), weight(false));
+        (observed + missed > 0.0).then(|| missed / (observed + missed))
+    }
+
     /// The number of rows and labels of the data that the plan is about.
     pub fn shape(files: &[impl AsRef<std::path::Path>]) -> Result<(usize, usize)> {
         for file in files {

@@ -7,7 +7,8 @@
 //! `pool.rs` collects pairs, `strata.rs` divides them, `allocation.rs` decides how many of each are drawn, `plan.rs` draws, `plan_file.rs` and
 //! `pairs_csv.rs` write. `sample.rs` puts judgements and plan together, `guesses.rs` guesses what is not judged,
 //! `completed.rs` makes numbers of both with which sums are unbiased, `estimate.rs` has variances, [`t_quantile`] and [`wilson`] make
-//! intervals, `gains.rs` and `target.rs` say what is estimated, `report.rs` puts it among the results.
+//! intervals, `gains.rs` and `target.rs` say what is estimated, `report.rs` puts it among the results. `known.rs` and
+//! `likely.rs` say what judgements tell about pairs themselves.
 //!
 //! Horvitz and Thompson, "A generalization of sampling without replacement from a finite universe", 1952; for estimates with guesses
 //! Saerndal, Swensson and Wretman, "Model assisted survey sampling", 1992; for those of machines Angelopoulos et al., "Prediction-powered
@@ -21,6 +22,7 @@ mod gains;
 mod guesses;
 mod interval;
 mod known;
+mod likely;
 mod machine;
 mod notes;
 mod pairs_csv;
@@ -36,6 +38,7 @@ use crate::data::{Judgements, MachineJudgements};
 
 pub use expected::ExpectedInterval;
 pub use interval::{t_quantile, wilson};
+pub(crate) use likely::{Likely, LikelyPairs};
 pub use pairs_csv::PairNames;
 pub use plan::{AnnotationPlan, OBSERVED, PlanData, PlannedPair};
 pub use plan_file::PLAN_FILE;

@@ -1,8 +1,8 @@
-//! Rows worth a look: two tables, probably missing labels and real errors.
+//! Rows worth a look: two tables, labels that may be missing and real errors.
 
 use super::labels::NAME;
 use super::parts::{HtmlCell, HtmlTable};
-use crate::audit::{AuditResult, RowToCheck};
+use crate::audit::{AuditResult, ChanceFrom, RowToCheck};
 use crate::data::brief;
 use crate::report::row_csv::observed;
 
@@ -19,16 +19,31 @@ pub(super) struct RowsView {
 impl RowsView {
     pub(super) fn new(result: &AuditResult) -> Option<RowsView> {
         let rows = &result.rows_to_check;
-        let can_tell = result.all_labels.propensities.is_some();
-        let missing = "Predictions that count as errors and are probably missing labels, by how relevant predictions with such scores are and how \
-                       likely the label is observed. Ask somebody who knows the data: each that is confirmed is a hit.";
+        let mut all = rows.possibly_missing.iter().chain(&rows.errors);
+        let from = all.find_map(|row| row.missing_from);
+        let can_tell = from.is_some();
+        let missing = match from {
+            Some(ChanceFrom::Judged) => {
+                "Predictions that count as errors and may be missing labels, with probabilities from pairs that were judged. Those that were \
+                 judged themselves are left out where they are hits."
+            }
+            Some(ChanceFrom::MissedLabels) => {
+                "Predictions that count as errors and may be missing labels, with probabilities from the labels that training rows turned out to \
+                 have later. Ask somebody who knows the data: each that is confirmed is a hit."
+            }
+            _ => {
+                "Predictions that count as errors and may be missing labels, by how relevant predictions with such scores are and how likely the \
+                 label is observed. These probabilities are too high where a model ranks first what is easily observed: take them as an order. \
+                 Ask somebody who knows the data: each that is confirmed is a hit."
+            }
+        };
         let errors = if can_tell {
-            "Confident predictions of labels that are rarely missing: probably real errors of the model."
+            "Confident predictions that are unlikely to be missing labels: probably real errors of the model."
         } else {
-            "Confident predictions that are not observed. Without propensities nobody can tell which of them are missing labels."
+            "Confident predictions that are not observed. Without evidence or propensities nobody can tell which of them are missing labels."
         };
         let tables = [
-            ("missing-table", "Probably missing labels", missing, &rows.probably_missing),
+            ("missing-table", "Labels that may be missing", missing, &rows.possibly_missing),
             (
                 "errors-table",
                 if can_tell { "Probably real errors" } else { "Confident predictions that count as errors" },
@@ -49,13 +64,17 @@ fn table(id: &str, title: &str, rows: &[RowToCheck]) -> HtmlTable {
     let several = rows.iter().any(|row| row.model != rows[0].model);
     let has_text = rows.iter().any(|row| row.text.is_some());
     let has_propensity = rows[0].propensity.is_some();
+    let has_chance = rows.iter().any(|row| row.missing.is_some());
     let mut table = HtmlTable::new(id, title, "").words(["row", "predicted label"]);
     if several {
         table = table.words(["model"]);
     }
     table = table.numbers(["rank", "score", "relevant at such scores"]);
     if has_propensity {
-        table = table.numbers(["propensity", "probably missing"]);
+        table = table.numbers(["propensity"]);
+    }
+    if has_chance {
+        table = table.numbers(["missing"]);
     }
     table = table.words(["observed labels"]);
     if has_text {
@@ -64,7 +83,7 @@ fn table(id: &str, title: &str, rows: &[RowToCheck]) -> HtmlTable {
     let mut table = table.sortable();
     for run in rows.chunk_by(|a, b| a.model == b.model) {
         for row in run.iter().take(SHOWN) {
-            table.row("", cells(row, several, has_text));
+            table.row("", cells(row, several, has_chance, has_text));
         }
     }
     table
@@ -77,7 +96,7 @@ fn named(id: impl ToString, name: Option<&str>) -> String {
     }
 }
 
-fn cells(row: &RowToCheck, several: bool, has_text: bool) -> Vec<HtmlCell> {
+fn cells(row: &RowToCheck, several: bool, has_chance: bool, has_text: bool) -> Vec<HtmlCell> {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let mut cells = vec![
         HtmlCell { sort: Some(row.row.to_string()), ..HtmlCell::text(named(row.row, row.row_name.as_deref())) },
@@ -91,6 +110,8 @@ fn cells(row: &RowToCheck, several: bool, has_text: bool) -> Vec<HtmlCell> {
     cells.push(HtmlCell::number(Some(row.relevant), percent));
     if row.propensity.is_some() {
         cells.push(HtmlCell::number(row.propensity, |p| format!("{p:.3}")));
+    }
+    if has_chance {
         cells.push(HtmlCell::number(row.missing, percent));
     }
     cells.push(HtmlCell::text(brief(&observed(row), TEXT)).class("name"));
