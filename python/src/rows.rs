@@ -1,5 +1,6 @@
 //! Row-dependent propensities: fitted, and kept in files.
 
+use crate::annotate::JudgedGiven;
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Slices, Sparse};
@@ -63,8 +64,9 @@ pub(crate) fn read<'a>(slices: &[(&'a str, Slices<'a>)]) -> Result<Vec<(&'a str,
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct RowRequest<'py> {
-    known: Sparse<'py>,
+    known: Option<Sparse<'py>>,
     is_later: bool,
+    judged: Option<JudgedGiven>,
     scores: Matrices<'py>,
     covariates: Option<Vec<String>>,
     of_labels: Columns<'py>,
@@ -77,7 +79,8 @@ pub(crate) struct RowRequest<'py> {
 /// Fits.
 #[pyfunction]
 pub(crate) fn fit_rows(py: Python<'_>, train: Sparse<'_>, request: RowRequest<'_>, how: How) -> PyResult<Rows> {
-    let (train, known) = (train.slices()?, request.known.slices()?);
+    let (train, known) = (train.slices()?, request.known.as_ref().map(Sparse::slices).transpose()?);
+    let judged = request.judged.as_ref().map(JudgedGiven::known_pairs).transpose().map_err(exception)?;
     let (scores, pairs) = (matrices(&request.scores)?, matrices(&request.of_pairs)?);
     let (of_labels, of_rows) = (columns(&request.of_labels)?, columns(&request.of_rows)?);
     let named = |names: &Vec<String>| names.iter().map(|name| Covariate::of_name(name)).collect::<Result<Vec<_>>>();
@@ -85,9 +88,13 @@ pub(crate) fn fit_rows(py: Python<'_>, train: Sparse<'_>, request: RowRequest<'_
     let evidence = if request.is_later { RowEvidence::Later } else { RowEvidence::Controlled };
     let RowRequest { refits, seed, .. } = &request;
     let model = run(py, &how, |_| {
-        let (train, known) = (train.labels()?, known.labels()?);
+        let (train, known) = (train.labels()?, known.map(|known| known.labels()).transpose()?);
         let (scores, pairs) = (read(&scores)?, read(&pairs)?);
-        let mut fit = RowFit::new(&train, &known, evidence)?.replicates(*refits, *seed);
+        let fit = match (&known, &judged) {
+            (Some(known), _) => RowFit::new(&train, known, evidence)?,
+            (None, judged) => RowFit::judged(&train, judged.as_deref().unwrap_or_default())?,
+        };
+        let mut fit = fit.replicates(*refits, *seed);
         for (name, scores) in &scores {
             fit = fit.scores(name, scores)?;
         }

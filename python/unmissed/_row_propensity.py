@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core, _inputs
+from ._annotate import JudgedPairs, judged_of
 from ._checks import file
 from ._choices import named_models
 from ._deprecated import working_keywords
@@ -75,6 +76,7 @@ def fit_row_propensity(
     *,
     later: LabelsLike | None = None,
     controlled: LabelsLike | None = None,
+    judged: JudgedPairs | Path | Sequence[Path] | None = None,
     train_predictions: PredictionsLike | None = None,
     covariates: Sequence[str] | None = None,
     label_covariates: Mapping[str, NumbersLike] | None = None,
@@ -97,6 +99,9 @@ def fit_row_propensity(
         A later snapshot of the same rows: all of their relevant labels.
     controlled : labels, optional
         Instead: relevant labels among those that were shown at random to the same rows.
+    judged : JudgedPairs, path or list of paths, optional
+        Instead: judged pairs of the same rows, whose observed labels `train` are then. What is fitted holds for labels that models list,
+        so that a sample that was judged for one model serves the next one too.
     train_predictions : predictions, or dict with one of them by name, optional
         The audited model's predictions for the same rows by models that were not trained on them (out-of-fold). Without them ranks and
         scores are left out.
@@ -145,19 +150,22 @@ def fit_row_propensity(
     True
     """
     labels = _inputs.labels(train, "train", n_labels)
-    if (later is None) == (controlled is None):
-        raise ValueError(
-            "nothing identifies propensities that depend on the row: expected either later= (a later snapshot of the same rows) or"
-            " controlled= (relevant labels among those shown at random to the same rows)"
-        )
     columns = labels.columns
-    known = _inputs.labels(later, "later", columns) if controlled is None else _inputs.labels(controlled, "controlled", columns)
+    if sum(given is not None for given in (later, controlled, judged)) != 1:
+        raise ValueError(
+            "nothing identifies propensities that depend on the row: expected one of later= (a later snapshot of the same rows),"
+            " controlled= (relevant labels among those shown at random to the same rows) and judged= (judged pairs of the same rows)"
+        )
+    known = None
+    if judged is None:
+        known = _inputs.labels(later, "later", columns) if controlled is None else _inputs.labels(controlled, "controlled", columns)
     named = {} if train_predictions is None else dict(named_models(train_predictions))
     if len(named) > 1:
         raise ValueError("propensities are fitted for one audited model: expected one of train_predictions, found several")
     request = {
         "known": known,
         "is_later": controlled is None,
+        "judged": judged_of(judged, None, None),
         "scores": _matrices(named, columns),
         "covariates": None if covariates is None else list(covariates),
         "of_labels": _columns(label_covariates),

@@ -3,6 +3,8 @@
 mod app;
 mod args;
 mod bar;
+#[cfg(unix)]
+mod bus_error;
 mod choice_table;
 mod cmd;
 
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         );
         std::process::exit(130);
     });
+    #[cfg(unix)]
+    bus_error::explain();
     let app = App::new(cli.global);
     match app.pool().and_then(|pool| pool.install(|| cli.command.run(&app))) {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,6 +7,7 @@
 
 pub mod csr;
 mod dataset;
+mod file_stamp;
 mod folder;
 mod folds;
 pub mod formats;

@@ -1,5 +1,6 @@
 //! Where bytes come from: a file, mapped or read, plain or compressed, a pipe, or standard input (`-`).
 
+use super::file_stamp::FileStamp;
 use super::memory_map::MemoryMap;
 use crate::error::{Error, Result};
 use std::fs::File;
@@ -24,6 +25,8 @@ pub struct Source {
     path: PathBuf,
     head: Vec<u8>,
     body: Body,
+    /// Of regular files.
+    stamp: Option<FileStamp>,
 }
 
 enum Body {
@@ -44,6 +47,7 @@ impl Source {
         if metadata.is_dir() {
             return Err(Error::value("is a directory").expected("a file").in_file(&path));
         }
+        let stamp = if metadata.is_file() { Some(FileStamp::new(&file, &metadata).map_err(failed)?) } else { None };
         let body = if metadata.is_file() && metadata.len() > 0 && mmap {
             let map = MemoryMap::of(&file).map_err(|cause| Error::io("cannot map", &path, cause))?;
             match Compression::of(map.as_ref()) {
@@ -54,7 +58,7 @@ impl Source {
             let (magic, rest) = peek(Box::new(file), 4).map_err(failed)?;
             Body::Stream(Compression::of(&magic).decoder(rest).map_err(failed)?)
         };
-        Source { head: Vec::new(), path, body }.with_head()
+        Source { head: Vec::new(), path, body, stamp }.with_head()
     }
 
     fn standard_input() -> Result<Source> {
@@ -66,7 +70,7 @@ impl Source {
         let failed = |cause| Error::io("cannot read", &path, cause);
         let (magic, rest) = peek(Box::new(io::stdin()), 4).map_err(failed)?;
         let body = Body::Stream(Compression::of(&magic).decoder(rest).map_err(failed)?);
-        Source { head: Vec::new(), path, body }.with_head()
+        Source { head: Vec::new(), path, body, stamp: None }.with_head()
     }
 
     /// Bytes in memory, as if they were the content of a file of this name.
@@ -79,7 +83,7 @@ impl Source {
                 Body::Stream(decoder.map_err(|cause| unreadable(&path, cause))?)
             }
         };
-        Source { head: Vec::new(), path, body }.with_head()
+        Source { head: Vec::new(), path, body, stamp: None }.with_head()
     }
 
     fn with_head(mut self) -> Result<Source> {
@@ -96,6 +100,11 @@ impl Source {
             }
         }
         Ok(self)
+    }
+
+    /// What tells afterwards whether the file stayed the same.
+    pub(super) fn take_stamp(&mut self) -> Option<FileStamp> {
+        self.stamp.take()
     }
 
     /// The file that this is.

@@ -2,7 +2,7 @@
 
 use crate::common::rng::{Purpose, stream, uniform};
 use crate::common::sigmoid::sigmoid;
-use unmissed::data::{Csr, Labels};
+use unmissed::data::{Csr, KnownPair, Labels};
 use unmissed::evaluate::robust::{later_term, omega, shown_term};
 use unmissed::evaluate::{Comparison, Evaluation, Groups, IntervalKind, Row};
 use unmissed::metrics::Estimator;
@@ -103,6 +103,52 @@ fn the_right_model_is_unbiased_and_one_propensity_a_label_is_not() {
     assert!(ratio.0.abs() < 4.0 * ratio.1, "{ratio:?}");
     assert!(label.0 > 4.0 * label.1 && label.0 > 0.03, "{label:?}");
     assert!(f64::from(covered) >= 0.85 * f64::from(cases), "{covered} of {cases}");
+}
+
+/// A third of the unobserved pairs among the first 4 of each row are judged; each stands for three.
+fn judged(world: &World, seed: u64) -> Vec<KnownPair> {
+    let mut pairs = Vec::new();
+    for row in 0..world.truth.rows() {
+        let (ids, values) = world.scores.row(row);
+        let mut rng = stream(seed, Purpose::Mask, row as u64);
+        for label in ids.iter().copied().filter(|label| Place::find(ids, values, *label, 1.0).unwrap().rank < 4) {
+            let (observed, is_drawn) = (world.observed.row_ids(row).contains(&label), uniform(&mut rng) < 1.0 / 3.0);
+            if observed || is_drawn {
+                let (relevant, weight) = (world.truth.row_ids(row).contains(&label), if observed { 1.0 } else { 3.0 });
+                pairs.push(KnownPair { row: row as u32, label, relevant, observed, weight });
+            }
+        }
+    }
+    pairs
+}
+
+#[test]
+fn judged_pairs_serve_other_rows_too() {
+    let (mut errors, mut covered, mut cases) = (Vec::new(), 0, 0);
+    for repetition in 0..40 {
+        let (train, test) = (world(3000 + 2 * repetition, 800), world(3001 + 2 * repetition, 600));
+        let fit = RowFit::judged(&train.observed, &judged(&train, repetition)).unwrap().scores("m", &train.scores).unwrap();
+        let covariates = [Covariate::LogCount, Covariate::Rank, Covariate::ScoreDifference];
+        let model = fit.covariates(&covariates).replicates(30, 1).run().unwrap();
+        let evaluation = Evaluation::new(&test.observed, &[("m", &test.scores)]).unwrap().metrics(&["precision"]).unwrap();
+        let result = evaluation.ks(&[1, 3]).unwrap().row_propensity("rows", model).interval(IntervalKind::Mask).run().unwrap();
+        for row in result.rows.iter().filter(|row| row.estimator == Estimator::Unbiased) {
+            let truth = precision(&test.truth, &test.scores, row.k);
+            cases += 1;
+            covered += u32::from(row.low.unwrap() <= truth && truth <= row.high.unwrap());
+            if row.k == 1 {
+                errors.push(row.value.unwrap() - truth);
+            }
+        }
+    }
+    let (error, se) = mean(&errors);
+    println!("error of precision@1: {error} ({se}); covered {covered} of {cases}");
+    assert!(error.abs() < 4.0 * se, "{error} {se}");
+    assert!(f64::from(covered) >= 0.85 * f64::from(cases), "{covered} of {cases}");
+    let data = world(1, 50);
+    let beyond = [KnownPair { row: 50, label: 0, relevant: true, observed: false, weight: 1.0 }];
+    let text = RowFit::judged(&data.observed, &beyond).err().unwrap().to_string();
+    assert!(text.contains("a judged pair is not of these rows") && text.contains("row 50, label 0"), "{text}");
 }
 
 /// The mean over rows of a sum over the top k, divided by k.

@@ -16,11 +16,11 @@ use unmissed::request::Level;
 /// Fit curves to a controlled set or to known propensities, and compare them with their default constants
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --loss the fit is the paper's: least squares on inverse propensities. Every family is searched from \
+    after_help = "Without --loss a controlled set is fitted by its likelihood, other evidence by the paper's least squares on inverse propensities. Every family is searched from \
 several starts; the table says how far they agree and when a fit is degenerate.
 
 MODEL 'rows' fits propensities that depend on the row to pairs that a later snapshot (or a controlled set of the same \
-rows) shows to be relevant. With -o FILE.json they can be used in 'evaluate --propensity rows:FILE.json'.
+rows, or judged pairs) shows to be relevant. With -o FILE.json they can be used in 'evaluate --propensity rows:FILE.json'.
 
 Examples:
   unmissed propensity fit power richards --train train.txt --controlled controlled.txt --rate 4/12

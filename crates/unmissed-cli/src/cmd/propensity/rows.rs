@@ -6,6 +6,8 @@ use crate::cmd::evaluate::inputs::Model;
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
+use unmissed::data::{Dataset, KnownPair};
+use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::rows::{
     Covariate, CovariateLevel, DEFAULT_REFITS, GivenCovariate, RowEvidence, RowFit, RowModel, read_columns,
 };
@@ -21,6 +23,9 @@ pub(super) struct RowArgs {
     /// A later snapshot of the training rows: which of its labels were observed before
     #[arg(long, value_name = "DATA", conflicts_with_all = ["controlled", "propensities"])]
     pub(super) later: Option<PathBuf>,
+    /// Judged pairs: which relevant ones were observed; --train is then the data that they are pairs of, --train-predictions of its rows
+    #[arg(long, value_name = "CSV", conflicts_with_all = ["later", "controlled", "propensities"])]
+    pub(super) judged: Vec<PathBuf>,
     /// The audited model's out-of-fold predictions for the training rows; without them ranks and scores are left out
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(super) train_predictions: Option<Model>,
@@ -46,13 +51,17 @@ impl RowArgs {
     pub(super) fn check_unused(&self) -> unmissed::Result<()> {
         let files = [&self.later, &self.label_covariates, &self.row_covariates];
         if files.iter().all(|file| file.is_none())
+            && self.judged.is_empty()
             && self.train_predictions.is_none()
             && self.covariates.is_empty()
             && self.pair_covariate.is_empty()
         {
             return Ok(());
         }
-        Err(unmissed::Error::value("--later, --train-predictions and covariates are for propensities that depend on the row").hint(
+        Err(unmissed::Error::value(
+            "--later, --judged, --train-predictions and covariates are for propensities that depend on the row",
+        )
+        .hint(
             "'unmissed propensity fit rows' uses them; for one propensity per label see 'unmissed propensity estimate timelapse'",
         ))
     }
@@ -65,25 +74,19 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
             .found(path.display().to_string())
             .into());
     }
-    let (path, evidence) = match (&args.rows.later, args.controlled.given()) {
-        (Some(path), _) => (path.clone(), RowEvidence::Later),
-        (None, Some(controlled)) => (controlled.controlled, RowEvidence::Controlled),
-        (None, None) => {
-            return Err(unmissed::Error::value("nothing identifies propensities that depend on the row")
-                .expected("pairs that are known to be relevant, whether they were observed or not")
-                .hint("pass --later (a later snapshot of the training rows), or --controlled and --rate for the same rows")
-                .into());
-        }
-    };
     let names: Vec<&str> = args.rows.covariates.iter().map(String::as_str).collect();
     let covariates = names.iter().map(|name| Covariate::of_name(name)).collect::<unmissed::Result<Vec<_>>>()?;
     let train = args.reading.dataset(&args.train, app)?;
-    let known = args.reading.dataset(&path, app)?;
+    let evidence = evidence(args, &train, app)?;
     let predictions = args.rows.train_predictions.as_ref();
     let scores = predictions.map(|model| model.read(&args.reading, None, app)).transpose()?;
-    let mut fit = RowFit::new(train.labels(), known.labels(), evidence)
-        .map_err(|error| error.in_file(&path))?
-        .replicates(args.rows.refits, args.seed.seed);
+    let fit = match &evidence {
+        Evidence::Known(path, known, kind) => {
+            RowFit::new(train.labels(), known.labels(), *kind).map_err(|error| error.in_file(path))?
+        }
+        Evidence::Judged(pairs) => RowFit::judged(train.labels(), pairs)?,
+    };
+    let mut fit = fit.replicates(args.rows.refits, args.seed.seed);
     if let Some((model, scores)) = predictions.zip(scores.as_ref()) {
         fit = fit.scores(&model.name, scores).map_err(|error| error.in_file(&model.path))?;
     }
@@ -112,6 +115,33 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
         app.note(&format!("wrote {}; use it with --propensity rows:{}", path.display(), path.display()));
     }
     app.emit(&document(&model)?)
+}
+
+/// What identifies propensities.
+enum Evidence {
+    Known(PathBuf, Dataset<'static>, RowEvidence),
+    Judged(Vec<KnownPair>),
+}
+
+fn evidence(args: &Args, train: &Dataset<'_>, app: &App) -> Outcome<Evidence> {
+    if !args.rows.judged.is_empty() {
+        let shape = (train.rows(), train.labels().cols());
+        return Ok(Evidence::Judged(Judged::read(&args.rows.judged, None, None, shape)?.known_pairs()?));
+    }
+    let (path, kind) = match (&args.rows.later, args.controlled.given()) {
+        (Some(path), _) => (path.clone(), RowEvidence::Later),
+        (None, Some(controlled)) => (controlled.controlled, RowEvidence::Controlled),
+        (None, None) => {
+            return Err(unmissed::Error::value("nothing identifies propensities that depend on the row")
+                .expected("pairs that are known to be relevant, whether they were observed or not")
+                .hint(
+                    "pass --later (a later snapshot of the training rows), --controlled and --rate for the same rows, or --judged pairs",
+                )
+                .into());
+        }
+    };
+    let known = args.reading.dataset(&path, app)?;
+    Ok(Evidence::Known(path, known, kind))
 }
 
 fn document(model: &RowModel) -> Outcome<Document> {

@@ -132,7 +132,13 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Content
         return crate::data::folder::read_folder(path, options);
     }
     let pair = npz::pair_of(path);
-    read_source(Source::open(pair.as_deref().unwrap_or(path), options.mmap)?, options)
+    let path = pair.as_deref().unwrap_or(path);
+    let mut source = Source::open(path, options.mmap)?;
+    let stamp = source.take_stamp();
+    // Whatever is wrong with a file that changed is no news about the file.
+    let content = read_source(source, options);
+    stamp.map_or(Ok(()), |stamp| stamp.check(path))?;
+    content
 }
 
 /// Reads what is already open, or in memory.

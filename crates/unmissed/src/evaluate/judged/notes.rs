@@ -7,14 +7,24 @@ use super::pool::{Pool, labels_mark, lists_mark};
 use super::report::Cells;
 use crate::data::Csr;
 use crate::evaluate::findings::{Finding, U024, U025, U026};
+use crate::evaluate::plan::matched_findings::not_alone;
 use crate::metrics::{self, Shape};
 use crate::propensity::quantiles::clopper_pearson;
+use crate::propensity::together::judged_missing_together;
 
 pub(super) fn findings(cells: &Cells<'_>, judged: &Judged) -> Vec<Finding> {
     let mut findings = uncovered(cells);
     findings.extend(changed(cells, judged));
     findings.extend(wrong_observed(cells));
+    findings.extend(together(cells, judged));
     findings
+}
+
+/// Labels that go missing together, where something is estimated that takes them to be independent.
+fn together(cells: &Cells<'_>, judged: &Judged) -> Option<Finding> {
+    let matters = cells.evaluation.assumes_independence(&cells.settings.metrics).unwrap_or(false);
+    let pairs = judged.known_pairs().ok().filter(|_| matters)?;
+    not_alone(judged_missing_together(&pairs)?, "with judged pairs")
 }
 
 /// Pairs of a model's lists that could not be drawn: one finding for each model, about its first list that has some.

@@ -7,7 +7,7 @@ use crate::evaluate::builder::Evaluation;
 use crate::evaluate::findings::{Finding, U010, U011, U013, U014};
 use crate::metrics::{Estimator, Shape};
 use crate::propensity::rows::MatchedRows;
-use crate::propensity::together::missing_together;
+use crate::propensity::together::{Together, missing_together};
 
 /// Differences below this many standard errors may be chance.
 const CLEAR: f64 = 3.0;
@@ -31,7 +31,7 @@ impl Evaluation<'_> {
     }
 
     /// Whether products or ratios of labels are corrected.
-    fn assumes_independence(&self, metrics: &[ChosenMetric]) -> Result<bool> {
+    pub(in crate::evaluate) fn assumes_independence(&self, metrics: &[ChosenMetric]) -> Result<bool> {
         for chosen in metrics.iter().filter(|chosen| chosen.wants(Estimator::Unbiased)) {
             if matches!(chosen.metric()?.shape(), Shape::Set(_) | Shape::Product) {
                 return Ok(true);
@@ -90,10 +90,14 @@ fn density(matched: &Labels<'_>, test: &Labels<'_>) -> Option<Finding> {
 }
 
 fn together(matched: &MatchedRows<'_>) -> Option<Finding> {
-    let found = missing_together(matched.early(), matched.later())?;
+    not_alone(missing_together(matched.early(), matched.later())?, "with two snapshots")
+}
+
+/// Labels that go missing together, where that is clear and matters.
+pub(in crate::evaluate) fn not_alone(found: Together, rows: &str) -> Option<Finding> {
     (found.z > CLEAR && found.correlation > CORRELATION).then(|| {
         let text = format!(
-            "labels of a row are observed or missing together: correlation {:.3} (z = {:.1}, {} rows with two snapshots)",
+            "labels of a row are observed or missing together: correlation {:.3} (z = {:.1}, {} rows {rows})",
             found.correlation, found.z, found.rows
         );
         Finding::new(&U013, text)

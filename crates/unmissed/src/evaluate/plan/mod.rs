@@ -13,7 +13,7 @@ mod columns;
 pub mod controlled;
 pub(in crate::evaluate) mod groups;
 pub(in crate::evaluate) mod guesses;
-mod matched_findings;
+pub(in crate::evaluate) mod matched_findings;
 pub(in crate::evaluate) mod meaningless;
 pub(in crate::evaluate) mod omega;
 pub(in crate::evaluate) mod row_dependent;

@@ -27,6 +27,8 @@ pub(super) struct Balance {
     x: Vec<f64>,
     rows: Vec<u32>,
     observed: Vec<bool>,
+    /// What each counts.
+    weights: Vec<f64>,
 }
 
 /// The steps of the rank between which enough pairs were observed, or else the constant: from a few pairs, of which perhaps none was
@@ -56,7 +58,8 @@ impl Balance {
         let x = part.iter().flat_map(|pair| columns.iter().map(|column| pairs.x(*pair)[*column])).collect();
         let rows = part.iter().map(|pair| pairs.rows[*pair]).collect();
         let observed = part.iter().map(|pair| pairs.observed[*pair]).collect();
-        Balance { columns, pairs: part, x, rows, observed }
+        let weights = part.iter().map(|pair| pairs.weight(*pair)).collect();
+        Balance { columns, pairs: part, x, rows, observed, weights }
     }
 
     /// The pairs that take part.
@@ -109,7 +112,7 @@ impl Balance {
     fn objective(&self, weights: &[f64], logits: &[f64], at: &[f64]) -> f64 {
         let mut total = 0.0;
         for place in 0..self.pairs.len() {
-            let weight = weights[self.rows[place] as usize];
+            let weight = weights[self.rows[place] as usize] * self.weights[place];
             if weight != 0.0 {
                 let moved = dot(at, self.x(place));
                 total += weight * if self.observed[place] { (-logits[place] - moved).exp() } else { moved };
@@ -124,7 +127,7 @@ impl Balance {
         let mut slope = vec![0.0; d];
         let mut curvature = vec![0.0; d * d];
         for place in 0..self.pairs.len() {
-            let weight = weights[self.rows[place] as usize];
+            let weight = weights[self.rows[place] as usize] * self.weights[place];
             if weight == 0.0 {
                 continue;
             }

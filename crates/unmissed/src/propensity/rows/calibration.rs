@@ -54,16 +54,23 @@ pub(super) fn calibration(pairs: &Matched, predicted: &[f64], folds: usize) -> C
 }
 
 fn bin(pairs: &Matched, predicted: &[f64], members: &[usize]) -> Bin {
-    let n = members.len() as f64;
+    let n: f64 = members.iter().map(|pair| pairs.stands_for(*pair)).sum();
     let is_observed = |pair: usize| f64::from(u8::from(pairs.observed[pair]));
-    let mean = members.iter().map(|pair| predicted[*pair]).sum::<f64>() / n;
-    let share = members.iter().map(|pair| is_observed(*pair)).sum::<f64>() / n;
-    let mut by_row: Vec<(u32, f64)> = members.iter().map(|pair| (pairs.rows[*pair], is_observed(*pair) - share)).collect();
+    let mean = members.iter().map(|pair| pairs.stands_for(*pair) * predicted[*pair]).sum::<f64>() / n;
+    let share = members.iter().map(|pair| pairs.stands_for(*pair) * is_observed(*pair)).sum::<f64>() / n;
+    let residual = |pair: &usize| (pairs.rows[*pair], pairs.stands_for(*pair) * (is_observed(*pair) - share));
+    let mut by_row: Vec<(u32, f64)> = members.iter().map(residual).collect();
     by_row.sort_by_key(|(row, _)| *row);
     let square = |run: &[(u32, f64)]| run.iter().map(|(_, residual)| residual).sum::<f64>().powi(2);
     let spread = by_row.chunk_by(|a, b| a.0 == b.0).map(square).sum::<f64>().sqrt() / n;
     let half = normal_half_width(0.95) * spread;
-    Bin { predicted: mean, observed: share, low: (share - half).max(0.0), high: (share + half).min(1.0), pairs: n as u64 }
+    Bin {
+        predicted: mean,
+        observed: share,
+        low: (share - half).max(0.0),
+        high: (share + half).min(1.0),
+        pairs: members.len() as u64,
+    }
 }
 
 /// For each k: how much larger `Var sum (y~/p - 1)` over a row's relevant labels of the top k is than under independence.
@@ -72,15 +79,18 @@ pub(super) fn dependence(pairs: &Matched, predicted: &[f64]) -> Vec<f64> {
     let mut start = 0;
     while start < pairs.len() {
         let end = start + pairs.rows[start..].partition_point(|row| *row == pairs.rows[start]);
-        let mut at_rank = [0.0; DEEPEST];
+        let mut at_rank = [(0.0, 0.0); DEEPEST];
         for pair in (start..end).filter(|pair| pairs.ranks[*pair] < DEEPEST) {
-            at_rank[pairs.ranks[pair]] = f64::from(u8::from(pairs.observed[pair])) / predicted[pair] - 1.0;
+            let residual = f64::from(u8::from(pairs.observed[pair])) / predicted[pair] - 1.0;
+            at_rank[pairs.ranks[pair]] = (residual, pairs.stands_for(pair));
         }
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for (rank, residual) in at_rank.iter().enumerate() {
-            sum += residual;
-            squares += residual * residual;
-            together[rank] += sum * sum;
+        // Products of two pairs stand for as many as both do, a square for as many as its pair.
+        let (mut sum, mut own, mut squares) = (0.0, 0.0, 0.0);
+        for (rank, (residual, weight)) in at_rank.iter().enumerate() {
+            sum += weight * residual;
+            own += (weight * residual).powi(2);
+            squares += weight * residual * residual;
+            together[rank] += sum * sum - own + squares;
             alone[rank] += squares;
         }
         start = end;

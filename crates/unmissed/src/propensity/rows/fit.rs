@@ -9,12 +9,13 @@ use super::matched::Matched;
 use super::newton::{Point, maximise, maximise_evidence, propensity};
 use super::refit::{Refits, bootstrap_weights};
 use super::{Covariate, GivenCovariate, GivenName, RankHits, RowModel};
-use crate::data::{Csr, LabelStats, Labels};
+use crate::data::{Csr, KnownPair, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::propensity::row_ids::check_row_ids;
 use crate::rng::{Purpose, below, stream};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Fewer matched pairs than this say next to nothing.
 const LEAST_PAIRS: usize = 30;
@@ -31,13 +32,19 @@ pub enum RowEvidence {
     Later,
     /// Relevant labels among those shown at random to the same rows: some of their relevant labels.
     Controlled,
+    /// Judged pairs of the same rows: relevant labels among those that models listed.
+    Judged,
 }
 
 /// The builder of a fit.
 #[derive(Clone)]
 pub struct RowFit<'a> {
     early: &'a Labels<'a>,
-    later: &'a Labels<'a>,
+    later: Cow<'a, Labels<'a>>,
+    /// How many pairs each label of `later` stands for; empty when each stands for itself.
+    stands_for: Vec<f64>,
+    /// How many pairs a judged one stands for on average.
+    unit: f64,
     evidence: RowEvidence,
     scores: Option<(String, &'a Csr<'a, f32>)>,
     covariates: Option<Vec<Covariate>>,
@@ -59,8 +66,39 @@ impl<'a> RowFit<'a> {
         check_row_ids(early.rows())?;
         Ok(RowFit {
             early,
-            later: known,
+            later: Cow::Borrowed(known),
+            stands_for: Vec::new(),
+            unit: 1.0,
             evidence,
+            scores: None,
+            covariates: None,
+            given: Vec::new(),
+            folds: 5,
+            replicates: DEFAULT_REFITS,
+            seed: 0,
+        })
+    }
+
+    /// From labels as they were observed, and pairs of the same rows that were judged. Only pairs that could be judged count, so what
+    /// is fitted holds for labels that models list: those of the judged models and of others like them.
+    pub fn judged(early: &'a Labels<'a>, pairs: &[KnownPair]) -> Result<RowFit<'a>> {
+        check_row_ids(early.rows())?;
+        let mut relevant: Vec<&KnownPair> = pairs.iter().filter(|pair| pair.relevant).collect();
+        relevant.sort_by_key(|pair| (pair.row, pair.label));
+        if let Some(pair) = relevant.iter().find(|pair| pair.row as usize >= early.rows() || pair.label as usize >= early.cols()) {
+            return Err(Error::value("a judged pair is not of these rows")
+                .expected(format!("rows below {} and labels below {}", early.rows(), early.cols()))
+                .found(format!("row {}, label {}", pair.row, pair.label)));
+        }
+        let mut rows = vec![Vec::new(); early.rows()];
+        relevant.iter().for_each(|pair| rows[pair.row as usize].push(pair.label));
+        let judged: Vec<f64> = pairs.iter().filter(|pair| !pair.observed).map(|pair| pair.weight).collect();
+        Ok(RowFit {
+            early,
+            later: Cow::Owned(Labels::from_ids(early.cols() as u64, rows)?),
+            stands_for: relevant.iter().map(|pair| pair.weight).collect(),
+            unit: judged.iter().sum::<f64>() / judged.len().max(1) as f64,
+            evidence: RowEvidence::Judged,
             scores: None,
             covariates: None,
             given: Vec::new(),
@@ -91,7 +129,7 @@ impl<'a> RowFit<'a> {
     pub fn given(mut self, name: &str, given: GivenCovariate<'a>) -> Result<Self> {
         check_name(name, &self.given)?;
         given.check(name, self.early.rows(), self.early.cols())?;
-        check_leaks(name, &given, self.early, self.later)?;
+        check_leaks(name, &given, self.early, &self.later)?;
         self.given.push((name.to_owned(), given));
         Ok(self)
     }
@@ -121,9 +159,10 @@ impl<'a> RowFit<'a> {
         let covariates = self.chosen()?;
         // Not the observed counts: next to an effect of the label, a count that leaves the pair's own row out gives its outcome away,
         // and one that does not contains it. Counts of relevant labels know nothing of what was observed.
-        let counts = LabelStats::of(self.later).dense_counts()?;
+        let counts = self.counts()?;
         let scores = self.scores.as_ref().map(|(_, scores)| *scores);
-        let pairs = Matched::collect(self.early, self.later, scores, &covariates, &self.given, &counts);
+        let mut pairs = Matched::collect(self.early, &self.later, scores, &covariates, &self.given, &counts);
+        (pairs.stands_for, pairs.unit) = (self.stands_for.clone(), self.unit.max(1.0));
         let observed = pairs.observed.iter().filter(|observed| **observed).count();
         if pairs.len() < LEAST_PAIRS || observed == 0 || observed == pairs.len() {
             return Err(Error::value("the matched pairs do not identify propensities")
@@ -170,6 +209,17 @@ impl<'a> RowFit<'a> {
             covariates,
             counts,
         })
+    }
+
+    /// Relevant pairs by label.
+    fn counts(&self) -> Result<Vec<u64>> {
+        let mut counts = LabelStats::of(&self.later).dense_counts()?;
+        if !self.stands_for.is_empty() {
+            let mut sums = vec![0.0; counts.len()];
+            self.later.ids().iter().zip(&self.stands_for).for_each(|(label, weight)| sums[*label as usize] += weight);
+            counts = sums.into_iter().map(|sum: f64| sum.round() as u64).collect();
+        }
+        Ok(counts)
     }
 
     fn chosen(&self) -> Result<Vec<Covariate>> {

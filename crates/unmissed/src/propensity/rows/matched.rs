@@ -20,6 +20,10 @@ pub(super) struct Matched {
     pub(super) labels: Vec<u32>,
     /// What columns were divided by.
     pub(super) scales: Vec<f64>,
+    /// How many pairs each stands for; empty when each stands for itself.
+    pub(super) stands_for: Vec<f64>,
+    /// How many pairs stand for one piece of evidence: judging a pair that stands for twenty is one judgement.
+    pub(super) unit: f64,
 }
 
 impl Matched {
@@ -61,11 +65,21 @@ impl Matched {
         let width = x.len().checked_div(of_label.len()).unwrap_or(1).max(1);
         let scales = scales(&x, width);
         x.chunks_exact_mut(width).for_each(|x| x.iter_mut().zip(&scales).for_each(|(x, scale)| *x /= scale));
-        Matched { width, x, effects, rows, ranks, observed, labels, scales }
+        Matched { width, x, effects, rows, ranks, observed, labels, scales, stands_for: Vec::new(), unit: 1.0 }
     }
 
     pub(super) fn len(&self) -> usize {
         self.observed.len()
+    }
+
+    /// How many pairs a pair stands for.
+    pub(super) fn stands_for(&self, pair: usize) -> f64 {
+        self.stands_for.get(pair).copied().unwrap_or(1.0)
+    }
+
+    /// What a pair counts in a likelihood.
+    pub(super) fn weight(&self, pair: usize) -> f64 {
+        self.stands_for(pair) / self.unit
     }
 
     /// `y - p` and `p (1 - p)` of a pair at a logit.

@@ -147,7 +147,7 @@ impl MissedModel {
         let width = x.len().checked_div(of_label.len()).unwrap_or(1).max(1);
         let scales = scales(&x, width);
         x.chunks_exact_mut(width).for_each(|x| x.iter_mut().zip(&scales).for_each(|(x, scale)| *x /= scale));
-        Matched { width, x, effects, rows, ranks, observed: missed, labels, scales }
+        Matched { width, x, effects, rows, ranks, observed: missed, labels, scales, stands_for: Vec::new(), unit: 1.0 }
     }
 
     /// The probability that the unobserved label at a rank is relevant: by the fit that left a fold out, or the mean of all.

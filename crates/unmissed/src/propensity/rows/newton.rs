@@ -130,7 +130,7 @@ pub(super) fn maximise_evidence(pairs: &Matched, weights: &[f64]) -> Result<(Poi
 fn objective(pairs: &Matched, weights: &[f64], variance: f64, point: &Point) -> f64 {
     let mut total = 0.0;
     for pair in 0..pairs.len() {
-        let weight = weights[pairs.rows[pair] as usize];
+        let weight = weights[pairs.rows[pair] as usize] * pairs.weight(pair);
         if weight == 0.0 {
             continue;
         }
@@ -147,7 +147,7 @@ fn objective(pairs: &Matched, weights: &[f64], variance: f64, point: &Point) -> 
 fn derivatives(pairs: &Matched, weights: &[f64], point: &Point) -> Arrow {
     let mut arrow = Arrow::zero(pairs.width, pairs.labels.len());
     for pair in 0..pairs.len() {
-        let weight = weights[pairs.rows[pair] as usize];
+        let weight = weights[pairs.rows[pair] as usize] * pairs.weight(pair);
         if weight == 0.0 {
             continue;
         }

@@ -44,7 +44,8 @@ impl<'f> Refits<'f> {
             let row = pairs.rows[pair] as usize;
             if weights[row] != 0.0 {
                 let part = &mut parts[self.fold_of[row] as usize];
-                part.add(pairs.x(pair), pairs.effects[pair] as usize, weights[row] * residual, weights[row] * spread);
+                let weight = weights[row] * pairs.weight(pair);
+                part.add(pairs.x(pair), pairs.effects[pair] as usize, weight * residual, weight * spread);
             }
         }
         let mut all = Arrow::zero(pairs.width, pairs.labels.len());
