@@ -2,21 +2,23 @@
 
 use crate::app::{App, Outcome};
 use crate::args::{self, Reading, Seed};
+use crate::cmd::evaluate::inputs::Model;
 use serde_json::json;
 use std::path::PathBuf;
 use unmissed::cells;
 use unmissed::data::formats::Content;
-use unmissed::data::{Dataset, LabelStats, mask};
-use unmissed::propensity::{models, table_file};
+use unmissed::data::{Dataset, LabelStats, MaskBy, MaskShape, Masked};
+use unmissed::propensity::{Propensities, models, table_file};
 use unmissed::report::{Document, Table};
 
-/// Remove labels with known propensities, each independently; writes the propensities beside the data
+/// Remove labels with known propensities, each independently unless told otherwise; writes the propensities beside the data
 #[derive(clap::Args)]
 #[command(after_help = "OUT.propensities.csv has the propensities that were used. They, and not the same model on the counts of \
-the masked data, are the right ones for every later step.
+the masked data, are the right ones for every later step. With --by they are means over the rows that have a label.
 
 Examples:
   unmissed mask train.txt --propensity power --seed 1 -o biased.txt
+  unmissed mask train.txt --propensity power --by row --correlation 0.3 -o careless.txt
   unmissed mask test.txt --propensity table:biased.txt.propensities.csv --seed 2 -o test_biased.txt")]
 pub(crate) struct Args {
     /// Data with complete labels
@@ -24,6 +26,21 @@ pub(crate) struct Args {
     /// The propensity model, as a function of the label counts of DATA, or table:FILE
     #[arg(long, value_name = "SPEC")]
     propensity: String,
+    /// How far labels of a row go missing together: 0 independently, 1 all at once where their propensities are the same
+    #[arg(long, value_name = "R", default_value_t = MaskShape::default().correlation, allow_negative_numbers = true)]
+    correlation: f64,
+    /// Let propensities depend on the row, on its group (of --groups), or on the rank that --predictions give the label
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// How much: log odds per standard deviation
+    #[arg(long, value_name = "S", default_value_t = MaskShape::default().strength, requires = "by", allow_negative_numbers = true)]
+    strength: f64,
+    /// --by group: how many groups rows fall into at random
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "by")]
+    groups: u32,
+    /// --by rank: predictions for the rows of DATA
+    #[arg(long, value_name = "FILE", requires = "by", required_if_eq("by", "rank"))]
+    predictions: Option<Model>,
     /// The file to write
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
@@ -36,6 +53,27 @@ pub(crate) struct Args {
     seed: Seed,
 }
 
+/// What propensities depend on.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum By {
+    /// Some rows are labelled with more care than others
+    Row,
+    /// So are some groups of rows
+    Group,
+    /// What a model ranks first is observed more often
+    Rank,
+}
+
+impl By {
+    fn name(self) -> &'static str {
+        match self {
+            By::Row => "row",
+            By::Group => "group",
+            By::Rank => "rank",
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     args::check_output(&args.output, &[&args.data])?;
     let model = models::parse(&args.propensity)?;
@@ -43,7 +81,19 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     app.progress().begin("masking", 0);
     let propensities = model.propensities(&LabelStats::of(data.labels()))?;
     let (features, labels) = data.into_parts();
-    let kept = mask(&labels, propensities.values(), args.seed.seed)?;
+    let scores = args.predictions.as_ref().map(|file| file.read(&args.reading, None, app)).transpose()?;
+    let by = match args.by {
+        None => None,
+        Some(By::Row) => Some(MaskBy::Row),
+        Some(By::Group) => Some(MaskBy::Group(args.groups)),
+        Some(By::Rank) => scores.as_ref().map(MaskBy::Rank),
+    };
+    let shape = MaskShape { correlation: args.correlation, by, strength: args.strength };
+    let Masked { labels: kept, propensities: means } = shape.mask(&labels, propensities.values(), args.seed.seed)?;
+    let propensities = match args.by {
+        None => propensities,
+        Some(by) => Propensities::new(format!("{}, by {}", propensities.origin(), by.name()).as_str(), means)?,
+    };
     let mut table = Table::new("mask", ["labels", "positives", "per row"]);
     for (name, labels) in [("before", &labels), ("after", &kept)] {
         table.row(cells![name, labels.nnz(), labels.nnz() as f64 / labels.rows().max(1) as f64]);

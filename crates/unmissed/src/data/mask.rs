@@ -36,6 +36,17 @@ pub fn mask(labels: &Labels<'_>, propensities: &[f64], seed: u64) -> Result<Labe
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 pub fn mask_shard(labels: &Labels<'_>, propensities: &[f64], seed: u64, first_row: u64) -> Result<Labels<'static>> {
+    check_propensities(labels, propensities)?;
+    // A key costs as much as dozens of labels, so each row makes its own only once.
+    let key = |row| row_key(seed, Purpose::Mask, first_row + row as u64);
+    let keys: Vec<u64> = (0..labels.rows()).into_par_iter().with_min_len(1 << 10).map(key).collect();
+    labels.filter_map(labels.cols() as u64, |row, label, ()| {
+        (uniform_at(keys[row], label) < propensities[label as usize]).then_some(label)
+    })
+}
+
+/// That there is a propensity for each label.
+pub(super) fn check_propensities(labels: &Labels<'_>, propensities: &[f64]) -> Result<()> {
     if propensities.len() != labels.cols() {
         return Err(Error::value("the number of propensities is not that of the labels")
             .expected(labels.cols().to_string())
@@ -46,12 +57,7 @@ pub fn mask_shard(labels: &Labels<'_>, propensities: &[f64], seed: u64, first_ro
             .expected("a number above 0 and at most 1")
             .found(digits(propensities[label])));
     }
-    // A key costs as much as dozens of labels, so each row makes its own only once.
-    let key = |row| row_key(seed, Purpose::Mask, first_row + row as u64);
-    let keys: Vec<u64> = (0..labels.rows()).into_par_iter().with_min_len(1 << 10).map(key).collect();
-    labels.filter_map(labels.cols() as u64, |row, label, ()| {
-        (uniform_at(keys[row], label) < propensities[label as usize]).then_some(label)
-    })
+    Ok(())
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub mod mismatch;
 mod outcome;
 pub mod page;
 mod paper_numbers;
+pub mod robustness;
 pub mod scaling;
 pub mod statistics;
 pub mod tails;
@@ -48,6 +49,7 @@ pub static EXPERIMENTS: &[&dyn Experiment] = &[
     &mismatch::Mismatch,
     &implausible::Implausible,
     &timelapse::Timelapse,
+    &robustness::Robustness,
     &hierarchy::Hierarchy,
     &tails::Tails,
     &joint::Joint,
