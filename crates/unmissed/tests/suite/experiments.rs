@@ -81,6 +81,14 @@ fn joint_learning_and_tails_have_a_line_for_each_model() {
 }
 
 #[test]
+fn every_estimate_is_tried_with_labels_that_go_missing_in_every_way() {
+    let outcome = run("robustness");
+    assert_eq!(outcome.tables[0].rows().len(), 35);
+    // What models rank first is observed more often: one propensity per label says too much, by any count.
+    assert!(outcome.claims.iter().any(|claim| claim.what == "precision@1, labels missing by rank: judged pairs is right"));
+}
+
+#[test]
 fn controlled_rows_tell_propensities() {
     let outcome = run("controlled");
     let rows: Vec<usize> = outcome.tables.iter().map(|table| table.rows().len()).collect();
