@@ -15,6 +15,7 @@ mod estimate;
 mod evaluate;
 mod files;
 mod ignored;
+mod mask;
 mod matrix;
 mod model;
 mod propensities;
@@ -43,6 +44,8 @@ mod _core {
     use crate::evaluate::{compat_values, evaluate};
     #[pymodule_export]
     use crate::files::{generate, read, stats, write, write_text};
+    #[pymodule_export]
+    use crate::mask::mask;
     #[pymodule_export]
     use crate::matrix::addresses;
     #[pymodule_export]

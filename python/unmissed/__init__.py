@@ -9,7 +9,7 @@
 number, `Evaluator` takes rows batch by batch, and `audit` puts everything together. `annotation_plan` draws pairs for people to
 judge. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
 label is to be observed. `OneVsRest` trains models, `cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a
-metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `stats` describes them, `compat` has the functions of other
+metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `stats` describes them, `mask` removes labels, `compat` has the functions of other
 libraries, `types` the types of what functions take.
 
 Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._estimate import fit_propensity as fit_propensity
     from ._evaluate import evaluate as evaluate
     from ._inputs import TopK as TopK
+    from ._mask import mask as mask
     from ._metrics import *
     from ._models import OneVsRest as OneVsRest
     from ._propensity import Propensities as Propensities
@@ -66,6 +67,7 @@ _HOME = {
     "_estimate": ["estimate_propensity", "fit_propensity"],
     "_evaluate": ["evaluate"],
     "_inputs": ["TopK"],
+    "_mask": ["mask"],
     "_metrics": [python_name(metric) for metric in names("metrics")],
     "_models": ["OneVsRest"],
     "_propensity": ["Propensities", "propensities"],
