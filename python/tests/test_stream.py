@@ -232,3 +232,17 @@ def test_bad_batches_change_nothing(data):
     # k beyond what is stored is what it is in one call: open places at the end of the list.
     deep = um.Evaluator(M, k=50).update(y[:50], um.TopK(np.zeros((50, 1), int))).update(y[50:], scores[50:])
     assert deep.compute().value("precision", 50) > 0
+
+
+def test_frames_are_brought_into_one_order():
+    pandas = pytest.importorskip("pandas")
+    truth = pandas.DataFrame([[1, 0, 0], [0, 1, 0]], index=["r1", "r2"], columns=["a", "b", "c"])
+    scores = pandas.DataFrame([[0.9, 0.2, 0.1], [0.1, 0.8, 0.3]], index=["r1", "r2"], columns=["a", "b", "c"])
+    for given in [scores, scores.loc[["r2", "r1"]], scores[["c", "a", "b"]]]:
+        report = um.Evaluator(3, k=1, metrics=["precision"]).update(truth, given).compute()
+        assert report.value("precision", 1) == 1.0
+    evaluator = um.Evaluator(3, k=1, metrics=["precision"]).update(truth, scores)
+    evaluator.update(truth[["b", "c", "a"]], scores)
+    assert evaluator.compute().value("precision", 1) == 1.0
+    with pytest.raises(ValueError, match="y_true has other columns"):
+        evaluator.update(truth.rename(columns={"a": "x"}), scores)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, _inputs
+from . import _core, _frames, _inputs
 from ._batches import batch_labels, batch_scores
 from ._checks import array, number, optional, text, texts, whole
 from ._choices import groups_of, lengths, named_models, rate_of, several
@@ -97,7 +97,7 @@ class Evaluator:
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_labels = whole(n_labels, "n_labels", 1, 2**32 - 1)
+        self.n_labels = whole(n_labels, "n_labels", 1, 2**28)
         self.n_jobs = n_jobs
         asked = [as_propensities(one, train, self.n_labels, n_jobs) for one in several(propensity)]
         self._train: tuple[int, _inputs.Array] | None = None
@@ -133,6 +133,8 @@ class Evaluator:
             "judged_method": None,
             "ignore": None,
         }
+        # The columns that frames have to have: those of the training labels, or of the first batch.
+        self._columns: Any = train.iloc[:0] if _frames.is_frame(train) else None
         self._models: list[str] = []
         self._native: _core.Stream | None = None
         # Bad settings are told now, not with the first batch.
@@ -181,6 +183,11 @@ class Evaluator:
         names = [name for name, _ in named]
         if self._native is not None and names != self._models:
             raise ValueError(f"the batch has other models: expected {', '.join(self._models)}, found {', '.join(names)}")
+        columns = self._columns
+        if _frames.is_frame(y_true):
+            columns = y_true.iloc[:0] if columns is None else columns
+            y_true = _frames.aligned(y_true, columns, "y_true", "the rows before", rows=False)
+            named = [(name, _frames.aligned(one, y_true, f"y_pred[{name!r}]", "y_true")) for name, one in named]
         truth = batch_labels(y_true, "y_true", self.n_labels)
         most = max(self._request["ks"])
         models = []
@@ -193,7 +200,7 @@ class Evaluator:
         native = self._native if self._native is not None else self._make(names)
         with working(self.n_jobs, False) as how:
             native.update(batch, how)
-        self._native, self._models = native, names
+        self._native, self._models, self._columns = native, names, columns
         return self
 
     def merge(self, other: Evaluator | bytes) -> Evaluator:

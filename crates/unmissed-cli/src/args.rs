@@ -176,11 +176,30 @@ pub(crate) fn write(content: &Content, path: &Path, format: Option<&str>, app: &
 
 /// Rejects an output that is one of the inputs, before anything is read: the input would be lost.
 pub(crate) fn check_output(output: &Path, inputs: &[&Path]) -> unmissed::Result<()> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(unmissed::Error::value(format!("the folder {} does not exist", folder.display())).in_file(output));
+    }
     let Ok(output_itself) = output.canonicalize() else { return Ok(()) };
     if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == output_itself)) {
         return Err(unmissed::Error::value("the output is also an input, which would be lost")
             .hint("write into another file")
             .in_file(output));
+    }
+    Ok(())
+}
+
+/// The same for several files: none is an input, and no two are the same.
+pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>, inputs: &[&Path]) -> unmissed::Result<()> {
+    let mut before: Vec<&Path> = Vec::new();
+    for output in outputs {
+        check_output(output, inputs)?;
+        if before.contains(&output.as_path()) {
+            return Err(unmissed::Error::value("two outputs have this name, so that one of them would be lost")
+                .hint("write into another file")
+                .in_file(output));
+        }
+        before.push(output);
     }
     Ok(())
 }

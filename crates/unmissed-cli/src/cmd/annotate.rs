@@ -194,7 +194,7 @@ fn document(plan: &AnnotationPlan, expected: &[ExpectedInterval]) -> Outcome<Doc
     let drawn = plan.pairs().len();
     let note = match plan.rounds() {
         1 => format!(
-            "{drawn} pairs to judge; intervals suppose that {:.0} % of the unobserved pairs are relevant",
+            "{drawn} pairs to judge; intervals suppose that {:.0} % of the unobserved pairs are relevant (--assumed)",
             100.0 * plan.request().assumed
         ),
         rounds => format!("{drawn} pairs to judge in round {rounds}; intervals are those of all rounds together"),

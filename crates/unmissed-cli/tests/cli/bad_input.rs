@@ -68,3 +68,25 @@ fn wrong_usage_is_explained() {
         assert!(finished.stderr.contains(part), "{command}: {}", finished.stderr);
     }
 }
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let dir = Workdir::with_data();
+    let before = (dir.read("test.txt"), dir.read("p.txt"), dir.read("train.txt"));
+    let test = "--test test.txt --predictions p.txt";
+    for command in [
+        format!("audit {test} --labels-csv test.txt"),
+        format!("audit {test} --rows-csv p.txt"),
+        format!("audit {test} --train train.txt --json train.txt"),
+        format!("evaluate {test} --tally p.txt"),
+        "mask train.txt --propensity power -o train.txt".to_owned(),
+    ] {
+        let error = dir.run(&command).refused();
+        assert!(error.contains("the output is also an input, which would be lost"), "{command}: {error}");
+    }
+    assert_eq!((dir.read("test.txt"), dir.read("p.txt"), dir.read("train.txt")), before);
+    let error = dir.run(&format!("audit {test} --labels-csv same.csv --rows-csv same.csv")).refused();
+    assert!(error.contains("two outputs have this name"), "{error}");
+    let error = dir.run("crossfit --train train.txt -o none/oof.txt").refused();
+    assert!(error.contains("the folder none does not exist"), "{error}");
+}

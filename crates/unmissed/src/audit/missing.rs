@@ -62,7 +62,14 @@ impl MissingShare {
                 EvidenceKind::ControlledSet => "the controlled set",
                 EvidenceKind::LaterSnapshot => "the later snapshot of the training rows",
             };
-            return MissingShare::measured(1.0 - against.all.observed_share, from);
+            let mut found = MissingShare::measured(1.0 - against.all.observed_share, from);
+            if found.share == Some(0.0) && against.kind == EvidenceKind::LaterSnapshot {
+                found.sentence =
+                    "The later snapshot has no label that the training rows lack, so it says nothing about what is missing: is it \
+                                  another file than theirs?"
+                        .into();
+            }
+            return found;
         }
         if let Some(share) = of.judged.and_then(Judged::missing_share) {
             let sentence =

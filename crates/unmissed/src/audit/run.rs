@@ -129,7 +129,8 @@ impl Audit<'_> {
         let look = Look {
             truth,
             k: labels.k,
-            propensities: labels.propensities.as_ref(),
+            // What somebody assumed does not tell missing labels from errors.
+            propensities: labels.propensities.as_ref().filter(|p| p.kind != CandidateKind::Assumed),
             judged: judged.as_ref(),
             matched: matched.as_ref(),
             seed,

@@ -17,7 +17,11 @@ pub(super) fn score_sentence(standing: &Standing, observed: &Standing, at: &str)
     if standing.basis == Basis::Observed {
         return Some(format!("{at} is at least {score}, as observed."));
     }
-    let how = if standing.is_truth { " on complete labels" } else { "" };
+    let how = match standing.basis {
+        _ if standing.is_truth => " on complete labels",
+        Basis::PerLabel => " if labels are missed as often where models rank them first as elsewhere",
+        _ => "",
+    };
     let seen = observed.audited().find(|score| score.model == best.model)?.value?;
     let is_other = best.low.is_some_and(|low| seen < low) || best.high.is_some_and(|high| seen > high);
     Some(if is_other {

@@ -3,7 +3,7 @@
 mod present;
 
 use crate::app::{App, Failure, Outcome};
-use crate::args::{self, Reading, Seed, check_output, folder, row_texts, stem};
+use crate::args::{self, Reading, Seed, check_outputs, folder, row_texts, stem};
 use crate::cmd::evaluate::inputs::{self, Model};
 use std::path::{Path, PathBuf};
 use unmissed::audit::provenance::{InputFile, shell};
@@ -143,6 +143,16 @@ pub(crate) struct Args {
     seed: Seed,
 }
 
+impl Args {
+    /// All files that are read.
+    fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let single = [&self.test, &self.train, &self.controlled, &self.later, &self.truth, &self.judged_plan, &self.machine_judged];
+        let single = single.into_iter().chain([&self.ignore, &self.baseline]).filter_map(|path| path.as_deref());
+        let models = self.predictions.iter().chain(&self.train_predictions).map(|model| model.path.as_path());
+        single.chain(models).chain(self.judged.iter().map(PathBuf::as_path))
+    }
+}
+
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let request = request(args)?;
     gates::check(&request.gates, &request.k, args.baseline.is_some())?;
@@ -150,6 +160,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(path) = &output {
         check_page(path)?;
     }
+    let inputs: Vec<&Path> = args.inputs().collect();
+    check_outputs(output.iter().chain(&args.json).chain(&args.labels_csv).chain(&args.rows_csv), &inputs)?;
     let result = if args.demo {
         demo::run(demo::Sizes::default(), args.seed.seed, request.gates, &command(), app.progress())?
     } else {
@@ -178,10 +190,6 @@ fn audit(args: &Args, mut request: AuditRequest, app: &App) -> Outcome<AuditResu
     inputs::check_names(&args.predictions)?;
     inputs::check_names(&args.train_predictions)?;
     let Some(test_path) = &args.test else { return Err(Error::value("no test labels").hint("pass --test").into()) };
-    if let Some(path) = &args.json {
-        let inputs = args.predictions.iter().map(|model| model.path.as_path()).chain([test_path.as_path()]);
-        check_output(path, &inputs.chain(args.train.as_deref()).chain(args.baseline.as_deref()).collect::<Vec<_>>())?;
-    }
     let baseline = args.baseline.as_ref().map(Baseline::read).transpose()?;
     let read = |path: &PathBuf| args.reading.dataset(path, app);
     let test = read(test_path)?;

@@ -4,7 +4,7 @@ pub(super) mod inputs;
 pub(super) mod present;
 
 use crate::app::{App, Outcome};
-use crate::args::{Naming, Reading, Seed};
+use crate::args::{Naming, Reading, Seed, check_outputs};
 use inputs::Model;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -187,6 +187,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let library = args.compat.as_deref().map(Library::of_name).transpose()?;
     let mut request = args.request()?;
     inputs::check_names(&args.predictions)?;
+    let read = args.predictions.iter().map(|model| model.path.as_path()).chain([args.test.as_path()]).chain(args.train.as_deref());
+    check_outputs(&args.tally, &read.collect::<Vec<_>>())?;
 
     let test = args.reading.dataset(&args.test, app)?;
     let truth = test.labels();

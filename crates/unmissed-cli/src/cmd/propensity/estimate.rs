@@ -174,7 +174,8 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
-    args.output.check()?;
+    let fields = args.fields.iter().map(|(_, text)| Path::new(text.as_str()));
+    args.output.check(&fields.chain([args.train.as_path()]).collect::<Vec<_>>())?;
     let train = args.reading.dataset(&args.train, app)?;
     let files = args.read(&train, app)?;
     let mut evidence = PropensityEvidence::new(train.labels());

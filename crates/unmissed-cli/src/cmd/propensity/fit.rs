@@ -64,7 +64,8 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
         return rows::run(args, app);
     }
     args.rows.check_unused()?;
-    args.output.check()?;
+    let inputs = [&args.controlled.controlled, &args.propensities].into_iter().flatten().chain([&args.train]);
+    args.output.check(&inputs.map(PathBuf::as_path).collect::<Vec<_>>())?;
     let families = args.models.iter().map(|text| models::family(text)).collect::<unmissed::Result<Vec<Phi>>>()?;
     let mut defaults = args.models.iter().filter_map(|text| models::parse(text).ok()).collect::<Vec<_>>();
     defaults.dedup();

@@ -7,7 +7,8 @@ mod rows;
 mod show;
 
 use crate::app::{App, Outcome};
-use std::path::PathBuf;
+use crate::args::check_outputs;
+use std::path::{Path, PathBuf};
 use unmissed::data::{LabelStats, Rate};
 use unmissed::propensity::estimators::{Direct, direct::direct};
 
@@ -46,8 +47,9 @@ struct Output {
 }
 
 impl Output {
-    /// Asked before long work: the ending says what to write.
-    fn check(&self) -> unmissed::Result<()> {
+    /// Asked before long work: the ending says what to write, and nothing that is read is written over.
+    fn check(&self, inputs: &[&Path]) -> unmissed::Result<()> {
+        check_outputs(&self.output, inputs)?;
         match &self.output {
             Some(path) if path.extension().is_none_or(|ending| ending != "csv") => unmissed::report::plot::check_name(path)
                 .map_err(|_| {

@@ -44,7 +44,7 @@ const LEVEL: f64 = 0.95;
 const COPIES: f64 = 10.0;
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
-    args.output.check()?;
+    args.output.check(&[&args.train])?;
     let parsed = args.models.iter().map(|text| text.parse()).collect::<unmissed::Result<Vec<PropensitySpec>>>()?;
     let train = args.reading.dataset(&args.train, app)?;
     let stats = LabelStats::of(train.labels());

@@ -165,7 +165,11 @@ fn values_beyond_the_range_are_no_scores() {
     ];
     let case = Case { propensities: vec![report("direct", CandidateKind::Estimated, false)], ..Case::new(measured) };
     let verdict = case.verdict();
-    assert_eq!(verdict.headline, "M. Precision@1 is 99.0 % (97.0 to 100.0), not 49.0 % as observed.");
+    assert_eq!(
+        verdict.headline,
+        "M. Precision@1 is 99.0 % (97.0 to 100.0) if labels are missed as often where models rank them first as elsewhere, not 49.0 % as \
+         observed."
+    );
     assert_eq!(
         verdict.sentences,
         [

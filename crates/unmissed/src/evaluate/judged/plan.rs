@@ -110,6 +110,23 @@ impl PlanData<'_> {
     }
 }
 
+/// Brings the first two pairs of each stratum to the front, in the order that they have: who stops early has judged some of every
+/// stratum. Within strata the order stays random, so that what is judged stays a random sample of each.
+fn lead_with_each_stratum(order: &mut Vec<u32>, counts: &[u64]) {
+    let ends: Vec<u64> = counts.iter().scan(0, |end, count| Some(std::mem::replace(end, *end + count) + count)).collect();
+    let mut taken = vec![0u8; counts.len()];
+    let mut leads = |number: &u32| {
+        let stratum = ends.partition_point(|end| *end <= u64::from(*number));
+        // Beyond the last are observed pairs that are checked.
+        let Some(taken) = taken.get_mut(stratum) else { return false };
+        *taken = taken.saturating_add(1);
+        *taken <= 2
+    };
+    let (first, rest): (Vec<u32>, Vec<u32>) = order.iter().copied().partition(&mut leads);
+    *order = first;
+    order.extend(rest);
+}
+
 impl AnnotationPlan {
     /// Draws the first round.
     pub fn new(data: &PlanData<'_>, request: &AnnotateRequest) -> Result<AnnotationPlan> {
@@ -217,6 +234,7 @@ impl AnnotationPlan {
         for at in (1..order.len()).rev() {
             order.swap(at, below(&mut rng, at as u64 + 1) as usize);
         }
+        lead_with_each_stratum(&mut order, &counts);
         let strata = sizes.iter().zip(&counts).map(|((size, _), count)| (*size, *count)).collect();
         self.rounds.push(Round { strata, drawn, checks: observed, checked_of, order });
     }

@@ -5,6 +5,7 @@ use super::anchors::SureRows;
 use crate::data::{KnownPair, LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::propensity::dag::Dag;
+use crate::propensity::rows::MatchedRows;
 
 /// A kind of evidence that an estimator needs; front ends have its fields among their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +223,7 @@ impl<'a> PropensityEvidence<'a> {
         }
         if let Some(later) = self.later {
             same_shape(self.train, later)?;
+            MatchedRows::new(self.train, later)?;
         }
         if let Some(sure) = self.sure_rows.filter(|sure| sure.observed.len() != self.train.cols()) {
             return Err(Error::value("the counts on the surest rows are not those of the training labels")

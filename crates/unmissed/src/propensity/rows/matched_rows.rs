@@ -4,6 +4,9 @@ use super::{RowEvidence, RowFit, RowModel};
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result};
 
+/// Fewer observed labels than this may all have been withdrawn.
+const LEAST_LABELS: u64 = 20;
+
 /// Rows whose labels are known twice, as they were observed and as a later snapshot has them, with out-of-fold predictions: all that
 /// estimates from matched rows need.
 #[derive(Clone)]
@@ -18,7 +21,22 @@ impl<'a> MatchedRows<'a> {
     pub fn new(early: &'a Labels<'a>, later: &'a Labels<'a>) -> Result<MatchedRows<'a>> {
         // The same checks as those of a fit.
         RowFit::new(early, later, RowEvidence::Later)?;
-        Ok(MatchedRows { early, later, predictions: Vec::new() })
+        let rows = MatchedRows { early, later, predictions: Vec::new() };
+        rows.check_retracted()?;
+        Ok(rows)
+    }
+
+    /// Labels are withdrawn now and then; where most are, the rows are others.
+    fn check_retracted(&self) -> Result<()> {
+        let (retracted, all) = self.retracted();
+        if all < LEAST_LABELS || retracted <= all / 2 {
+            return Ok(());
+        }
+        let share = 100.0 * retracted as f64 / all as f64;
+        Err(Error::value("the later snapshot is not about the same rows")
+            .expected("the observed labels of each row, and those that were found since")
+            .found(format!("{retracted} of {all} observed labels ({share:.1} %) are not in it"))
+            .hint("are its rows in the same order, and is it the later of the two files?"))
     }
 
     /// Adds a model's predictions for these rows, made without having been trained on them.
