@@ -105,6 +105,9 @@ impl MaskShape<'_> {
         };
         let kept =
             labels.filter_map(labels.cols() as u64, |row, label, ()| is_kept(row, label, moved(row, label)).then_some(label))?;
+        if self.by.is_none() {
+            return Ok(Masked { labels: kept, propensities: propensities.to_vec() });
+        }
         let mut sums = vec![(0.0, 0u64); labels.cols()];
         for row in 0..labels.rows() {
             for label in labels.row_ids(row) {
