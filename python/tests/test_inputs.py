@@ -195,3 +195,22 @@ def test_k_is_checked():
     for k in (0, -1, 1.5, True, []):
         with pytest.raises(ValueError):
             um.precision([[0]], [[0]], k=k)
+
+
+def test_minus_infinity_is_no_prediction():
+    scores = np.array([[0.2, -np.inf, 0.1], [-np.inf, -np.inf, -np.inf]])
+    report = um.evaluate([[1], [0]], scores, k=3, metrics=["precision"], n_labels=3)
+    assert report.value("precision", 3) == 0.0
+    assert um.evaluate([[2], [0]], scores, k=3, metrics=["recall"], n_labels=3).value("recall", 3) == 0.5
+
+
+def test_whole_numbers_that_may_be_labels_are_pointed_out():
+    with pytest.warns(UserWarning, match="pass um.TopK"):
+        um.evaluate([[0], [1]], np.array([[0, 1, 2], [1, 2, 0]]), k=1, n_labels=3)
+
+
+def test_ignored_pairs_may_be_tuples():
+    scores = np.array([[0.9, 0.1, 0.5], [0.2, 0.8, 0.1]])
+    one = um.evaluate([[2], [1]], scores, k=1, metrics=["precision"], n_labels=3, ignore=[(0, 0)])
+    other = um.evaluate([[2], [1]], scores, k=1, metrics=["precision"], n_labels=3, ignore=np.array([[0, 0]]))
+    assert one.value("precision", 1) == other.value("precision", 1) == 1.0

@@ -185,7 +185,7 @@ def audit(
         Groups of labels, as in `evaluate`; head, torso and tail by default.
     weights : str or array-like, optional
         Gains for ``"weighted-precision"``, as in `evaluate`.
-    ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+    ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
         Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
         extreme classification repository), an array of such pairs, or the ignored labels of each row.
     level : float, default 0.95

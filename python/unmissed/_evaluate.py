@@ -124,7 +124,7 @@ def evaluate(
         The pairs that were shown, relevant or not.
     label_counts : array-like of int, shape (n_rows,), optional
         How many relevant labels each row has, observed or not, for ``"recall-known"``.
-    ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+    ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
         Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
         extreme classification repository), an array of such pairs, or the ignored labels of each row.
     conventions : str, optional

@@ -17,6 +17,8 @@ def ignored_pairs(value: Any, rows: int, columns: int, what: str = "ignore") -> 
         return None
     if isinstance(value, (str, os.PathLike)):
         return file(value)
+    if isinstance(value, list) and value and all(isinstance(one, tuple) and len(one) == 2 for one in value):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[1] == 2 and value.dtype.kind in "iu":
         return _of_pairs(value, rows, columns, what)
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "iu":
@@ -26,7 +28,10 @@ def ignored_pairs(value: Any, rows: int, columns: int, what: str = "ignore") -> 
     # Any number that is stored marks a pair, also a score.
     found = labels(value != 0 if is_sparse(value) else value, what, columns)
     if found.rows != rows:
-        raise ValueError(f"{what} has another number of rows: expected {rows}, found {found.rows}")
+        raise ValueError(
+            f"{what} has another number of rows: expected the ignored labels of {rows} rows, found {found.rows}; pairs (row, label) are an"
+            " array of shape (n_pairs, 2) or a list of tuples"
+        )
     return found
 
 

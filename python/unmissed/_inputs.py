@@ -7,6 +7,7 @@ and scores of single precision; labels need no values at all, unless some of the
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -228,7 +229,7 @@ def _positive(indptr: Array, indices: Array, data: Array, what: str) -> tuple[Ar
 
 
 def scores(value: Any, what: str, columns: int | None = None) -> Matrix:
-    """A matrix of scores: every stored entry is a prediction, zeros too."""
+    """A matrix of scores: every stored entry is a prediction, zeros too, but for minus infinity."""
     if _is_data(value):
         if value.scores is None:
             raise ValueError(f"{what} has no scores: expected predictions, found labels")
@@ -249,6 +250,18 @@ def scores(value: Any, what: str, columns: int | None = None) -> Matrix:
             return _top_k(TopK(dense), what, columns)
         rows, width = dense.shape
         _check_columns(what, width, columns)
+        if dense.dtype.kind in "iu" and rows and np.array_equal(np.sort(dense[0]), np.arange(width)):
+            warnings.warn(
+                f"{what} holds whole numbers, as many in a row as there are labels: they are taken for scores; if they are labels, best"
+                " first, pass um.TopK(labels)",
+                stacklevel=3,
+            )
+        left_out = dense == -np.inf if dense.dtype.kind == "f" else None
+        if left_out is not None and left_out.any():
+            # Minus infinity: not predicted.
+            kept = ~left_out
+            indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+            return Matrix(width, indptr, np.nonzero(kept)[1].astype(np.int32), _singles(dense[kept]))
         indptr = np.arange(rows + 1, dtype=np.int64) * width
         return Matrix(width, indptr, np.tile(np.arange(width, dtype=np.int32), rows), _singles(dense).ravel())
     rows_, indptr = _rows(value, what)

@@ -125,7 +125,7 @@ class Scoring:
             Multiplies scores, one number for each label.
         threshold : float, optional
             Labels with a lower probability are left out.
-        ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+        ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
             Pairs that may not be predicted, as in `evaluate`.
 
         Returns

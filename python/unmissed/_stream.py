@@ -171,7 +171,7 @@ class Evaluator:
             The numbers of the rows among all rows, each once. Without them rows are numbered as they come, and `merge` puts one
             evaluator's rows behind the other's. Intervals of macro-f and coverage are computed from a sample of 65 536 rows when there are
             more, which these numbers choose: with them, standard errors do not depend on who saw which rows.
-        ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
+        ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
             Pairs that may not be predicted, as in `evaluate`; rows are counted from the first of the batch.
 
         Returns
