@@ -8,7 +8,7 @@ use super::measured::Measurement;
 use super::methods::{self, Search};
 use super::objectives::{Mixture, Setting};
 use super::report::{MeasuredRow, OptimizeReport, Optimized};
-use super::weighting::Weighting;
+use super::weighting::{Weighting, best_places};
 use crate::data::{LabelStats, Labels, Scores};
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
@@ -100,27 +100,8 @@ impl<'a> Optimization<'a> {
         let mixture = Mixture::new(&request.metric)?;
         let propensity = self.settle_propensity()?;
         let per_label = propensity.as_ref().and_then(Propensity::per_label);
-        let mut candidates = Candidates::new(self.scores, request.k, request.at_most)?;
         let mut notes = Vec::new();
-        let mut of_priors = per_label.map(Propensities::inverse);
-        match &propensity {
-            Some(Propensity::PerLabel(p)) if !request.corrected => candidates = candidates.divided_by(p)?,
-            Some(Propensity::RowDependent(rows)) => {
-                if request.corrected {
-                    return Err(Error::value("row-dependent propensities have no use beside corrected scores")
-                        .hint("priors are corrected by one propensity per label: a curve or a table"));
-                }
-                let before = candidates.sums();
-                candidates = by_rows(candidates, rows.model(), self.scores)?;
-                // How much larger the label's stored probabilities have become stands for its rows at large.
-                let ratio = |(after, before): (f64, &f64)| if *before > 0.0 { after / before } else { 1.0 };
-                of_priors = Some(candidates.sums().into_iter().zip(&before).map(ratio).collect());
-                notes.push(
-                    "priors are corrected by each label's mean over its stored pairs of the row-dependent propensities".to_owned(),
-                );
-            }
-            _ => {}
-        }
+        let (candidates, of_priors) = self.candidates(propensity.as_ref(), &mut notes)?;
         let name = request.metric.to_string();
         let needed_for = mixture.needs_positives().then_some(name.as_str());
         let (positives, mass) = expected_positives(&candidates, request.positives, self.train, of_priors.as_deref(), needed_for)?;
@@ -219,6 +200,51 @@ impl<'a> Optimization<'a> {
         Ok(Optimized { predictions, most_probable, weighting: Weighting::new(found.lines)?, report })
     }
 
+    /// Gives rows labels by lines that were found before, one row at a time; the request's metric and method take no part.
+    pub fn apply(&self, weighting: &Weighting) -> Result<Scores<'static>> {
+        let propensity = self.settle_propensity()?;
+        let (candidates, _) = self.candidates(propensity.as_ref(), &mut Vec::new())?;
+        if weighting.lines().len() != candidates.labels() {
+            return Err(Error::value("the weighting is not that of the labels")
+                .expected(candidates.labels().to_string())
+                .found(weighting.lines().len().to_string()));
+        }
+        let mut choices = Choices::none(candidates.rows(), self.request.k);
+        let (mut scratch, mut best) = (Vec::new(), Vec::new());
+        for row in 0..candidates.rows() {
+            let (ids, p) = candidates.row(row, &mut scratch);
+            best_places(ids, p, weighting.lines(), self.request.k, self.request.at_most, &mut best);
+            choices.row_mut(row).iter_mut().zip(&best).for_each(|(slot, (_, place))| *slot = *place);
+        }
+        choices.scores(&candidates)
+    }
+
+    /// The probabilities of relevant labels, and by which factor priors of observed labels are too small.
+    fn candidates(&self, propensity: Option<&Propensity>, notes: &mut Vec<String>) -> Result<(Candidates<'_>, Option<Vec<f64>>)> {
+        let request = &self.request;
+        let candidates = Candidates::new(self.scores, request.k, request.at_most)?;
+        match propensity {
+            None => Ok((candidates, None)),
+            Some(Propensity::PerLabel(p)) if request.corrected => Ok((candidates, Some(p.inverse()))),
+            Some(Propensity::PerLabel(p)) => Ok((candidates.divided_by(p)?, Some(p.inverse()))),
+            Some(Propensity::RowDependent(_)) if request.corrected => {
+                Err(Error::value("row-dependent propensities have no use beside corrected scores")
+                    .hint("priors are corrected by one propensity per label: a curve or a table"))
+            }
+            Some(Propensity::RowDependent(rows)) => {
+                let before = candidates.sums();
+                let divided = by_rows(candidates, rows.model(), self.scores)?;
+                // How much larger the label's stored probabilities have become stands for its rows at large.
+                let ratio = |(after, before): (f64, &f64)| if *before > 0.0 { after / before } else { 1.0 };
+                let ratios = divided.sums().into_iter().zip(&before).map(ratio).collect();
+                notes.push(
+                    "priors are corrected by each label's mean over its stored pairs of the row-dependent propensities".to_owned(),
+                );
+                Ok((divided, Some(ratios)))
+            }
+        }
+    }
+
     fn settle_propensity(&self) -> Result<Option<Propensity>> {
         let labels = self.scores.cols() as u64;
         let propensity = match (&self.propensity, &self.request.propensity) {
@@ -295,6 +321,9 @@ impl<'a> Optimization<'a> {
                 "the stored probabilities add up to {ratio:.2} times the positives that training counts say: they are too high, and what \
                  is claimed with them"
             ));
+        }
+        if let Some(spec) = self.request.weights.as_ref().filter(|_| mixture.needs_weights() && report.propensity.is_some()) {
+            notes.extend(spec.corrects_twice());
         }
         if let Some(correction) = report.correction {
             notes.push(format!(

@@ -16,6 +16,7 @@ use super::step::{Work, step};
 use super::{Found, Method, Search};
 use crate::error::{Error, Result};
 use crate::optimize::choices::{Choices, State};
+use crate::prefetch::prefetch;
 use crate::rng::{Purpose, below, stream};
 use crate::spec::{Named, Spec};
 
@@ -52,12 +53,15 @@ impl Method for BlockCoordinateAscent {
 
 /// Rows between two looks at whoever may stop the search.
 const BETWEEN: usize = 1 << 12;
+/// The lines of so many labels stay in the nearer caches.
+const NEAR: usize = 1 << 15;
 
 pub(super) fn ascend(search: &Search<'_>, mut choices: Choices, sweeps: usize) -> Result<Found> {
     let rows = search.candidates.rows();
     let mut order: Vec<u32> = (0..rows as u32).collect();
     let (mut work, mut values, mut converged) = (Work::default(), Vec::new(), false);
     let mut before = choices.value(search.candidates, search.terms);
+    let is_large = search.terms.labels() > NEAR;
     for sweep in 0..sweeps {
         search.progress.begin(&format!("sweep {}", sweep + 1), rows as u64);
         shuffle(&mut order, search.seed, sweep as u64);
@@ -65,7 +69,11 @@ pub(super) fn ascend(search: &Search<'_>, mut choices: Choices, sweeps: usize) -
         let mut state = State::of(&choices, search.candidates, search.terms);
         let mut is_changed = false;
         for part in order.chunks(BETWEEN) {
-            for row in part {
+            for (place, row) in part.iter().enumerate() {
+                if is_large && let Some(next) = part.get(place + 1) {
+                    let ids = search.candidates.stored().row_ids(*next as usize);
+                    ids.iter().for_each(|id| prefetch(&state.lines()[*id as usize]));
+                }
                 is_changed |= step(search, &mut state, &mut choices, *row as usize, &mut work);
             }
             search.progress.advance(part.len() as u64)?;
