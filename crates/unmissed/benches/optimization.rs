@@ -11,8 +11,8 @@ mod common;
 
 use std::process::Command;
 use std::time::Instant;
-use unmissed::data::formats::{self, Content};
 use unmissed::data::Scores;
+use unmissed::data::formats::{self, Content};
 use unmissed::optimize::Optimization;
 use unmissed::request::{OptimizeRequest, Positives};
 

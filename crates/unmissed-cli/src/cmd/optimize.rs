@@ -168,18 +168,29 @@ pub(super) fn objective(metric: Option<&str>, k: Option<usize>) -> Result<(Objec
 pub(super) fn document(report: &OptimizeReport) -> Result<Document> {
     let k = report.k;
     let number = |name: &str| Column::new(name).fixed(2);
-    let columns =
-        ["most probable", "optimised", "difference", "low", "high", "optimism"].map(number).into_iter();
+    let columns = ["most probable", "optimised", "difference", "low", "high", "optimism"].map(number).into_iter();
     let mut table = Table::new("values", [Column::new("metric"), Column::new("how")].into_iter().chain(columns))
         .titled(format!("Most probable and optimised labels, in %, with {} % intervals of the difference", 100.0 * report.level));
     let percent = |value: f64| 100.0 * value;
     let mut row = |how: String, of: &BeforeAfter, optimism: Option<f64>| {
         let [low, high] = [of.low, of.high].map(|end| end.map(percent));
         let name = format!("{}@{k}", of.metric);
-        table.row(cells![name, how, percent(of.before), percent(of.after), percent(of.difference), low, high, optimism.map(percent)]);
+        table.row(cells![
+            name,
+            how,
+            percent(of.before),
+            percent(of.after),
+            percent(of.difference),
+            low,
+            high,
+            optimism.map(percent)
+        ]);
     };
     report.expected.iter().for_each(|expected| row("expected".to_owned(), expected, None));
-    report.measured.iter().for_each(|measured| row(format!("measured, {}", measured.estimator), &measured.values, measured.optimism));
+    report
+        .measured
+        .iter()
+        .for_each(|measured| row(format!("measured, {}", measured.estimator), &measured.values, measured.optimism));
     let mut document = Document::new();
     if !(report.expected.is_empty() && report.measured.is_empty()) {
         document = document.table(table);

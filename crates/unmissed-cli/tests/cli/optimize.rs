@@ -43,7 +43,7 @@ fn lines_are_written_and_applied() {
     assert_eq!(dir.read("a.txt"), dir.read("b.txt"));
     assert!(dir.read("lines.csv").starts_with("label,a,b\n0,"));
     dir.write("lines.csv", b"label,a,b\n0,1,x\n");
-    assert!(dir.run("optimize scores.txt --weighting lines.csv -k 2 -o b.txt").refused().contains("a finite number"));
+    assert!(dir.run("optimize scores.txt --weighting lines.csv -k 2 -o b.txt").refused().starts_with("lines.csv: "));
 }
 
 #[test]
@@ -85,7 +85,8 @@ fn weights_that_correct_twice_are_pointed_out() {
     assert!(!warns(&format!("{predict} --weights inverse-complete")) && !warns(&format!("{predict} --weights uniform")));
     assert!(warns("train train.txt -o m.safetensors --propensity jpv --weights effective"));
     assert!(!warns("train train.txt -o m.safetensors --weights effective"));
-    let evaluate = "evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --metrics weighted-precision --weights";
+    let evaluate =
+        "evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --metrics weighted-precision --weights";
     assert!(dir.run(&format!("{evaluate} inverse --format json")).ok().contains("corrected twice"));
     assert!(!dir.run(&format!("{evaluate} inverse-complete --format json")).ok().contains("corrected twice"));
 }

@@ -66,12 +66,19 @@ impl<'a> Candidates<'a> {
     }
 
     /// Divides by propensities of pairs, given by row, place in the row and label.
-    pub(super) fn divided_by_pairs(mut self, of_row: impl Fn(usize, &[u32], &[f32], &mut Vec<f64>) + Sync) -> Result<Candidates<'a>> {
+    pub(super) fn divided_by_pairs(
+        mut self,
+        of_row: impl Fn(usize, &[u32], &[f32], &mut Vec<f64>) + Sync,
+    ) -> Result<Candidates<'a>> {
         let scores = &*self.scores;
         let rows = (0..scores.rows()).into_par_iter().map_init(Vec::new, |propensities, row| {
             let (ids, values) = scores.row(row);
             of_row(row, ids, values, propensities);
-            ids.iter().zip(values).zip(&*propensities).map(|((id, value), p)| (*id, (f64::from(*value) / p).min(1.0) as f32)).collect()
+            ids.iter()
+                .zip(values)
+                .zip(&*propensities)
+                .map(|((id, value), p)| (*id, (f64::from(*value) / p).min(1.0) as f32))
+                .collect()
         });
         let rows: Vec<Vec<(u32, f32)>> = rows.collect();
         self.scores = Cow::Owned(Scores::from_rows(scores.cols() as u64, rows)?);

@@ -73,7 +73,8 @@ impl Measurement<'_> {
     pub(super) fn by_counts(&self, name: String, mixture: &Mixture) -> BeforeAfter {
         let of_before = self.list(self.before, mixture);
         let of_after = self.list(self.after, mixture);
-        let differences: Vec<f64> = of_before.left_out.iter().zip(&of_after.left_out).map(|(before, after)| after - before).collect();
+        let differences: Vec<f64> =
+            of_before.left_out.iter().zip(&of_after.left_out).map(|(before, after)| after - before).collect();
         let rows = differences.len() as f64;
         let mean = differences.iter().sum::<f64>() / rows;
         let variance = (rows - 1.0) / rows * differences.iter().map(|one| (one - mean).powi(2)).sum::<f64>();

@@ -132,7 +132,9 @@ mod tests {
         let at = |text: &str| ObjectiveSpec::parse_at(text).map(|(_, k)| k);
         assert_eq!(at("0.5 * precision@3 + 0.5 * macro-f@3").unwrap(), Some(3));
         assert_eq!(at("macro-f").unwrap(), None);
-        for wrong in ["", "macro-f@", "macro-f@0", "0*macro-f", "x*macro-f", "precision@1+macro-f@2", "precision+", "-1*coverage", "2*"] {
+        for wrong in
+            ["", "macro-f@", "macro-f@0", "0*macro-f", "x*macro-f", "precision@1+macro-f@2", "precision+", "-1*coverage", "2*"]
+        {
             assert!(at(wrong).is_err(), "{wrong}");
         }
         assert!("macro-f@5".parse::<ObjectiveSpec>().unwrap_err().to_string().contains("a choice of its own"));

@@ -37,7 +37,9 @@ fn definition(name: &str, p: &Pairs, given: &[Vec<usize>], k: usize) -> f64 {
             (ratio(hits(label), positives(label)) + ratio(negatives - predicted(label) + hits(label), negatives)) / 2.0
         }),
         "coverage" => mean(&|label| 1.0 - has(label).map(|p| 1.0 - p).product::<f64>()),
-        "abandonment" => rows().map(|(given, p)| given.iter().map(|label| 1.0 - f64::from(p[*label])).product::<f64>()).sum::<f64>() / n,
+        "abandonment" => {
+            rows().map(|(given, p)| given.iter().map(|label| 1.0 - f64::from(p[*label])).product::<f64>()).sum::<f64>() / n
+        }
         _ => {
             let parts = name.split('+').map(|part| part.split_once('*').unwrap());
             let sign = |name: &str| if name == "abandonment" { -1.0 } else { 1.0 };
@@ -56,7 +58,8 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn scores(p: &Pairs) -> Scores<'static> {
-    Scores::from_rows(p[0].len() as u64, p.iter().map(|row| row.iter().copied().enumerate().map(|(label, p)| (label as u32, p)))).unwrap()
+    Scores::from_rows(p[0].len() as u64, p.iter().map(|row| row.iter().copied().enumerate().map(|(label, p)| (label as u32, p))))
+        .unwrap()
 }
 
 fn asked(metric: &str, k: usize) -> OptimizeRequest {
@@ -132,7 +135,8 @@ proptest! {
 fn exhaustive(name: &str, p: &Pairs, k: usize, at_most: bool, sign: f64) -> f64 {
     let sets = sets(p[0].len(), k, at_most);
     let all = (0..sets.len().pow(p.len() as u32)).map(|code| {
-        let choice: Vec<Vec<usize>> = (0..p.len()).map(|row| sets[code / sets.len().pow(row as u32) % sets.len()].clone()).collect();
+        let choice: Vec<Vec<usize>> =
+            (0..p.len()).map(|row| sets[code / sets.len().pow(row as u32) % sets.len()].clone()).collect();
         definition(name, p, &choice, k)
     });
     all.max_by(|a, b| (sign * a).total_cmp(&(sign * b))).unwrap()
@@ -214,10 +218,17 @@ fn results_do_not_depend_on_threads_and_repeat() {
     for method in METHODS {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| optimized(&p, OptimizeRequest { method: method.name().parse().unwrap(), draws: 8, ..asked("macro-f", 3) }))
+            pool.install(|| {
+                optimized(&p, OptimizeRequest { method: method.name().parse().unwrap(), draws: 8, ..asked("macro-f", 3) })
+            })
         };
         let (one, four) = (run(1), run(4));
-        assert_eq!((&one.predictions, &one.report, &one.weighting), (&four.predictions, &four.report, &four.weighting), "{}", method.name());
+        assert_eq!(
+            (&one.predictions, &one.report, &one.weighting),
+            (&four.predictions, &four.report, &four.weighting),
+            "{}",
+            method.name()
+        );
         assert!(one.report.value > one.report.value_before, "{}", method.name());
     }
 }
@@ -267,7 +278,9 @@ fn bad_input_is_named() {
     assert!(message(&good, of_counts).contains("training counts"));
     let of_propensities = OptimizeRequest { propensity: Some("jpv".parse().unwrap()), ..asked("macro-f", 1) };
     assert!(message(&good, of_propensities).contains("is a function of training counts"));
-    assert!(message(&good, OptimizeRequest { positives: Positives::Train, ..asked("precision", 1) }).contains("need training labels"));
+    assert!(
+        message(&good, OptimizeRequest { positives: Positives::Train, ..asked("precision", 1) }).contains("need training labels")
+    );
     let method = |name: &str| OptimizeRequest { method: name.parse().unwrap(), ..asked("0.5*abandonment+macro-f", 1) };
     assert!(message(&good, method("frank-wolf")).contains("did you mean 'frank-wolfe'?"));
     assert!(message(&good, method("frank-wolfe")).contains("cannot optimise abandonment"));
@@ -275,7 +288,11 @@ fn bad_input_is_named() {
     // Rows without enough scores.
     let short = Scores::from_rows(3, [vec![(0, 0.5), (2, 0.1)], vec![]]).unwrap();
     let text = message(&short, asked("coverage", 2));
-    assert!(text.starts_with("row 1 (counted from 0) has too few scores: expected at least 2, for exactly 2 labels per row, found none"));
+    assert!(
+        text.starts_with(
+            "row 1 (counted from 0) has too few scores: expected at least 2, for exactly 2 labels per row, found none"
+        )
+    );
     let found = Optimization::new(&short, OptimizeRequest { at_most: true, ..asked("coverage", 2) }).unwrap().run().unwrap();
     assert_eq!(found.predictions.row_ids(1), [0u32; 0]);
     let empty = Scores::from_rows(3, Vec::<Vec<(u32, f32)>>::new()).unwrap();
@@ -292,7 +309,8 @@ fn bad_input_is_named() {
 #[test]
 fn entries_have_their_pages() {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/optimize");
-    let page = |folder: &str, name: &str| std::fs::read_to_string(source.join(folder).join(name.replace('-', "_") + ".rs")).unwrap();
+    let page =
+        |folder: &str, name: &str| std::fs::read_to_string(source.join(folder).join(name.replace('-', "_") + ".rs")).unwrap();
     for objective in OBJECTIVES {
         let page = page("objectives", objective.name());
         assert!(["# Assumes", "# Reference", "assert"].iter().all(|part| page.contains(part)), "{}", objective.name());

@@ -6,8 +6,8 @@ use unmissed::evaluate::Evaluation;
 use unmissed::metrics::Estimator;
 use unmissed::optimize::{Optimization, Optimized};
 use unmissed::propensity::Propensities;
-use unmissed::propensity::rows::{Covariate, RowEvidence, RowFit};
 use unmissed::propensity::RowPropensities;
+use unmissed::propensity::rows::{Covariate, RowEvidence, RowFit};
 use unmissed::request::{OptimizeRequest, Positives};
 
 const LABELS: usize = 60;
@@ -43,8 +43,11 @@ impl World {
     /// The highest scores of each row, when labels are observed with these propensities.
     fn scores(&self, stored: usize, propensities: Option<&[f64]>) -> Scores<'static> {
         let row = |p: &Vec<f64>| {
-            let mut row: Vec<(u32, f32)> =
-                p.iter().enumerate().map(|(label, p)| (label as u32, (p * propensities.map_or(1.0, |q| q[label])) as f32)).collect();
+            let mut row: Vec<(u32, f32)> = p
+                .iter()
+                .enumerate()
+                .map(|(label, p)| (label as u32, (p * propensities.map_or(1.0, |q| q[label])) as f32))
+                .collect();
             row.sort_by(|a, b| b.1.total_cmp(&a.1));
             row.truncate(stored);
             row
@@ -79,7 +82,8 @@ fn claims_hold_with_true_probabilities() {
             let found = Optimization::new(&scores, asked(metric)).unwrap().test(&truth).unwrap().run().unwrap();
             let (claimed, came) = (&found.report.expected[0], &found.report.measured[0]);
             assert_eq!((claimed.metric.as_str(), came.values.metric.as_str()), (metric, metric));
-            inside += usize::from(claimed.low.unwrap() <= came.values.difference && came.values.difference <= claimed.high.unwrap());
+            inside +=
+                usize::from(claimed.low.unwrap() <= came.values.difference && came.values.difference <= claimed.high.unwrap());
             gaps.push(came.optimism_of_gain.unwrap());
         }
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -179,7 +183,8 @@ fn corrected_scores_are_not_corrected_again() {
     let run = |stats: &LabelStats, corrected: bool| {
         let request = OptimizeRequest { corrected, ..asked("macro-f") };
         let optimization = Optimization::new(&scores, request).unwrap().train(stats);
-        let optimization = if corrected { optimization.propensity(Propensities::new("true", p.clone()).unwrap()) } else { optimization };
+        let optimization =
+            if corrected { optimization.propensity(Propensities::new("true", p.clone()).unwrap()) } else { optimization };
         optimization.run().unwrap().report
     };
     let (right, restored) = (run(&stats[0], false), run(&stats[1], true));

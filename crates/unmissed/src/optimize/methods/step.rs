@@ -41,7 +41,9 @@ pub(super) fn step(search: &Search<'_>, state: &mut State<'_>, choices: &mut Cho
         exchange(gains, best, p, search);
     }
     let before = choices.row_mut(row);
-    if before.iter().take_while(|place| **place != NONE).count() == best.len() && best.iter().all(|(_, place)| before.contains(place)) {
+    if before.iter().take_while(|place| **place != NONE).count() == best.len()
+        && best.iter().all(|(_, place)| before.contains(place))
+    {
         return false;
     }
     for place in before.iter().copied().filter(|place| *place != NONE) {
@@ -102,7 +104,8 @@ fn exchange(gains: &mut [f64], best: &mut Vec<(f64, u32)>, p: &[f32], search: &S
             for place in 0..gains.len() as u32 {
                 let worth = worth(place);
                 // What gains no more than rounding would be exchanged for ever.
-                if worth > chosen.map_or(least, |(most, _)| most + 1e-15 * most.abs()) && gains[place as usize] > f64::NEG_INFINITY {
+                if worth > chosen.map_or(least, |(most, _)| most + 1e-15 * most.abs()) && gains[place as usize] > f64::NEG_INFINITY
+                {
                     chosen = Some((worth, place));
                 }
             }

@@ -168,7 +168,8 @@ impl Mixture {
 
     /// What a label adds to the value once labels are known.
     pub(super) fn of_label(&self, label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
-        let value = |(factor, part): (f64, &Part)| factor * part.objective.of_label(label, counts, &Setting { beta: part.beta, ..*of });
+        let value =
+            |(factor, part): (f64, &Part)| factor * part.objective.of_label(label, counts, &Setting { beta: part.beta, ..*of });
         self.signed().map(value).sum()
     }
 
