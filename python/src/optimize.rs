@@ -117,12 +117,12 @@ pub(crate) fn optimize<'py>(py: Python<'py>, scores: Sparse<'_>, given: Optimize
 pub(crate) fn apply_lines<'py>(
     py: Python<'py>,
     scores: Sparse<'_>,
-    (a, b): (PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>),
+    lines: (PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>),
     given: OptimizeGiven<'_>,
     how: How,
 ) -> PyResult<Arrays<'py>> {
     let scores = scores.slices()?;
-    let lines: Vec<[f64; 2]> = a.as_slice()?.iter().zip(b.as_slice()?).map(|(a, b)| [*a, *b]).collect();
+    let lines: Vec<[f64; 2]> = lines.0.as_slice()?.iter().zip(lines.1.as_slice()?).map(|(a, b)| [*a, *b]).collect();
     let propensity = given.propensity()?;
     let request = given.request(None).map_err(exception)?;
     let found = run(py, &how, |watch| {

@@ -39,6 +39,14 @@ class OptimizedPredictions:
         What to know before believing the numbers.
     report : dict
         Everything else: ``mass`` (how much of the expected positives is stored), ``correction``, ``values`` by pass, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import unmissed as um
+    >>> best = um.optimize_predictions(np.array([[0.9, 0.4], [0.8, 0.0]]), "coverage@1")
+    >>> isinstance(best, um.OptimizedPredictions), round(best.value, 2), round(best.value_before, 2)
+    (True, 0.6, 0.49)
     """
 
     def __init__(self, native: Any, given: dict[str, Any]) -> None:
@@ -162,8 +170,11 @@ def optimize_predictions(
     test = _frames.aligned(test, scores, "test", "scores")
     columns = number_of_labels(n_labels, [train, test], [scores])
     rows = _inputs.scores(scores, "scores", columns)
-    by_rows = propensity if isinstance(propensity, RowPropensity) else None
-    per_label = None if propensity is None or by_rows is not None else as_propensities(propensity, train, columns, n_jobs)
+    by_rows, per_label = None, None
+    if isinstance(propensity, RowPropensity):
+        by_rows = propensity
+    elif propensity is not None:
+        per_label = as_propensities(propensity, train, columns, n_jobs)
     given = {
         "metric": text(metric, "metric"),
         "k": whole(k, "k", 1),

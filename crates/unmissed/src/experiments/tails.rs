@@ -162,18 +162,23 @@ fn frontier_chart(lines: &[Line]) -> Chart {
         .fold(chart, |chart, line| chart.series(Series::points(line.name(), [(100.0 * line.values[0], 100.0 * line.values[2])])))
 }
 
-/// Optimising for a metric must be worth it in that metric, and what it costs in precision is reported.
+/// Optimising for macro-F must be worth it in macro-F; coverage may be complete without. What either costs in precision is reported.
 fn claims(outcome: &mut Outcome, lines: &[Line], model: &str) {
     let of = |choice: Choice| lines.iter().find(|line| line.model == model && line.choice == choice);
     let Some(plain) = of(Choice::MostProbable) else { return };
     for (metric, place) in [("macro-f", 2), ("coverage", 3)] {
         let Some(optimised) = of(Choice::Optimised(metric.to_owned())) else { continue };
         let [gain, price] = [place, 0].map(|place| 100.0 * (optimised.values[place] - plain.values[place]));
-        outcome.must(
-            format!("{model}: labels that are optimised for {metric} have more of it than the most probable ones"),
-            gain > 0.0,
-            format!("{gain:+.2} points of {metric}@{DEPTH}, {price:+.2} of precision@{DEPTH}"),
-        );
+        let found = format!("{gain:+.2} points of {metric}@{DEPTH}, {price:+.2} of precision@{DEPTH}");
+        if metric == "macro-f" {
+            outcome.must(
+                format!("{model}: labels that are optimised for macro-f have more of it than the most probable ones"),
+                gain > 0.0,
+                found,
+            );
+        } else {
+            outcome.reports(format!("{model}: what labels gain that are optimised for {metric}"), found);
+        }
     }
 }
 
