@@ -4,7 +4,7 @@ use super::candidates::Candidates;
 use super::terms::{Counts, Terms};
 use crate::data::{Csr, Scores};
 use crate::error::Result;
-use crate::top_k::{Key, NONE};
+use crate::top_k::{Key, NONE, top_k};
 
 /// For each row the places of its labels among its candidates; open slots are [`NONE`] and come last.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,17 +21,13 @@ impl Choices {
     /// The most probable labels of each row, ties to the smaller label.
     pub(super) fn most_probable(candidates: &Candidates<'_>, k: usize) -> Choices {
         let mut choices = Choices::none(candidates.rows(), k);
-        let (mut scratch, mut keys) = (Vec::new(), Vec::new());
+        let (mut scratch, mut keys, mut top) = (Vec::new(), Vec::new(), vec![NONE; k]);
         for row in 0..candidates.rows() {
             let (ids, values) = candidates.row(row, &mut scratch);
-            keys.clear();
-            keys.extend(ids.iter().zip(values).zip(0u32..).map(|((id, value), place)| (Key::new(*value, *id), place)));
-            if keys.len() > k {
-                keys.select_nth_unstable(k - 1);
-                keys.truncate(k);
+            let count = top_k(ids, values, &mut keys, &mut top);
+            for (slot, label) in choices.row_mut(row).iter_mut().zip(&top[..count]) {
+                *slot = ids.iter().position(|id| id == label).map_or(NONE, |place| place as u32);
             }
-            keys.sort_unstable();
-            choices.row_mut(row).iter_mut().zip(&keys).for_each(|(slot, (_, place))| *slot = *place);
         }
         choices
     }
