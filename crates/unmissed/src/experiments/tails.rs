@@ -45,7 +45,7 @@ impl Experiment for Tails {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "1 s", full: "6 s" }
+        Took { quick: "2 s", full: "10 s" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
