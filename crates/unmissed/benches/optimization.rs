@@ -58,7 +58,7 @@ fn main() {
         .map(|(name, default)| size(&format!("UNMISSED_BENCH_{name}"), default));
     let repetitions = size("UNMISSED_BENCH_REPETITIONS", 5);
     let scores = scores(rows, labels, stored).into_sorted();
-    println!(r#"{{"rows": {rows}, "labels": {labels}, "stored": {stored}, "input_mb": {}}}"#, scores.nnz() * 8 >> 20);
+    println!(r#"{{"rows": {rows}, "labels": {labels}, "stored": {stored}, "input_mb": {}}}"#, (scores.nnz() * 8) >> 20);
     let tasks = [
         ("macro-f", "bca", 0),
         ("macro-f", "bca:start=greedy", 0),
