@@ -18,6 +18,7 @@ mod ignored;
 mod mask;
 mod matrix;
 mod model;
+mod optimize;
 mod propensities;
 mod registry;
 mod requests;
@@ -50,6 +51,8 @@ mod _core {
     use crate::matrix::addresses;
     #[pymodule_export]
     use crate::model::{Linear, model_of_bytes, read_model, train};
+    #[pymodule_export]
+    use crate::optimize::{apply_lines, corrects_twice, optimize};
     #[pymodule_export]
     use crate::registry::{loss_at, nature, offers, parameters, registry, syntaxes};
     #[pymodule_export]

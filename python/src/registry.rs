@@ -6,6 +6,8 @@ use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::{self, Estimator, METRICS, Shape};
+use unmissed::optimize::methods::METHODS;
+use unmissed::optimize::objectives::OBJECTIVES;
 use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::{PROPENSITY_MODELS, PropensityModel};
 use unmissed::spec::{self, Named};
@@ -29,8 +31,21 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "estimators" => Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
         "metrics" => entries(METRICS),
         "losses" => entries(LOSSES),
+        "objectives" => entries(OBJECTIVES),
+        "methods" => entries(METHODS),
         _ => {
-            let names = ["formats", "generators", "models", "curves", "propensity-estimators", "metrics", "estimators", "losses"];
+            let names = [
+                "formats",
+                "generators",
+                "models",
+                "curves",
+                "propensity-estimators",
+                "metrics",
+                "estimators",
+                "losses",
+                "objectives",
+                "methods",
+            ];
             return Err(exception(spec::unknown("registry", name, &names)));
         }
     })

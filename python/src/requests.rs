@@ -3,7 +3,7 @@
 use crate::evaluate::json;
 use pyo3::prelude::*;
 use serde_json::json as object;
-use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, TrainRequest};
+use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, OptimizeRequest, TrainRequest};
 
 /// The default request of each verb, as JSON.
 #[pyfunction]
@@ -12,6 +12,7 @@ pub(crate) fn default_requests() -> PyResult<String> {
         "annotate": AnnotateRequest::default(),
         "audit": AuditRequest::default(),
         "evaluate": EvaluateRequest::default(),
+        "optimize": OptimizeRequest::default(),
         "train": TrainRequest::default(),
     }))
 }

@@ -13,12 +13,13 @@ RENAMED = {
     "propensities": "propensity",
     "seed": "random_state",
     "tolerance": "tol",
+    "sweeps": "max_iter",
     "max_steps": "max_iter",
     "raise": "raise_propensities",
 }
 
 #: Fields that Python leaves as they are: shards, files and memory belong to the command line, evidence goes to `fit`.
-NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": {"gates"}, "train": {"validation", "memory", "controlled", "later"}}
+NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": {"gates"}, "optimize": set(), "train": {"validation", "memory", "controlled", "later"}}
 
 #: Keywords that say how work is done, in which form data come, or what the data are: no choices about the result.
 OF_PYTHON = {
@@ -27,6 +28,7 @@ OF_PYTHON = {
                  "judged", "judged_plan", "machine_judged", "label_names"},
     "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels", "judged", "judged_plan", "machine_judged",
               "baseline", "json", "label_names", "row_names", "row_text", "labels_csv", "rows_csv"},
+    "optimize": {"scores", "train", "test", "n_labels"},
     "train": set(),
 }
 
@@ -43,11 +45,11 @@ def as_python(field, value):
     return tuple(value) if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("verb", ["annotate", "evaluate", "audit", "train"])
+@pytest.mark.parametrize("verb", ["annotate", "evaluate", "audit", "optimize", "train"])
 def test_defaults_are_those_of_the_library(verb):
     if verb == "train":
         pytest.importorskip("sklearn")
-    function = {"annotate": "annotation_plan", "evaluate": "evaluate", "audit": "audit", "train": "OneVsRest"}[verb]
+    function = {"annotate": "annotation_plan", "evaluate": "evaluate", "audit": "audit", "optimize": "optimize_predictions", "train": "OneVsRest"}[verb]
     request = json.loads(_core.default_requests())[verb]
     keywords = {name: one.default for name, one in inspect.signature(getattr(um, function)).parameters.items()}
     ours = {name: default for name, default in keywords.items() if name not in OF_PYTHON[verb] | {"n_jobs", "verbose"}}

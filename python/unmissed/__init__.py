@@ -8,8 +8,9 @@
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
 number, `Evaluator` takes rows batch by batch, and `audit` puts everything together. `annotation_plan` draws pairs for people to
 judge. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
-label is to be observed. `OneVsRest` trains models, `cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a
-metric fit for scikit-learn. `read`, `write` and `datasets` bring data, `stats` describes them, `mask` removes labels, `compat` has the functions of other
+label is to be observed. `OneVsRest` trains models, `optimize_predictions` chooses the labels that are best for a metric,
+`cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and
+`datasets` bring data, `stats` describes them, `mask` removes labels, `compat` has the functions of other
 libraries, `types` the types of what functions take.
 
 Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from ._mask import mask as mask
     from ._metrics import *
     from ._models import OneVsRest as OneVsRest
+    from ._optimize import OptimizedPredictions as OptimizedPredictions
+    from ._optimize import optimize_predictions as optimize_predictions
     from ._propensity import Propensities as Propensities
     from ._propensity import propensities as propensities
     from ._report import Comparison as Comparison
@@ -70,6 +73,7 @@ _HOME = {
     "_mask": ["mask"],
     "_metrics": [python_name(metric) for metric in names("metrics")],
     "_models": ["OneVsRest"],
+    "_optimize": ["OptimizedPredictions", "optimize_predictions"],
     "_propensity": ["Propensities", "propensities"],
     "_report": ["Comparison", "Finding", "Report", "Row"],
     "_row_propensity": ["RowPropensity", "fit_row_propensity"],

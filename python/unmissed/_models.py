@@ -236,6 +236,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = data.X, data.y if y is None else y
         rows, labels = self._training_data(X, y)
         given = None if self.propensity is None else _of_matrix(self.propensity, labels)
+        if given is not None and isinstance(self.weights, str) and (warning := _core.corrects_twice(self.weights)):
+            warnings.warn(warning, UserWarning, stacklevel=2)
         settings = self._settings(given) | {
             "controlled": _controlled(controlled, rate, shown, labels.columns),
             "later": None if later is None else _inputs.labels(later, "later", labels.columns),

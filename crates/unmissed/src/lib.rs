@@ -30,7 +30,8 @@
 //!
 //! The modules follow the data. [`data`] reads, describes, splits and masks them; [`propensity`] says how likely a relevant label is
 //! to be observed; [`metrics`] are what one wants to know, and [`evaluate`] gets it from incomplete labels; [`losses`] and [`train`]
-//! make models, [`predict`] ranks labels with them and keeps them in files; [`audit`] judges what the numbers are worth, and [`report`]
+//! make models, [`predict`] ranks labels with them and keeps them in files, [`optimize`] chooses labels for another metric than
+//! precision; [`audit`] judges what the numbers are worth, and [`report`]
 //! shows them. [`request`] has what can be asked for as plain data. [`experiments`] are those of the paper.
 //!
 //! Features: `report` (tables, charts and the audit's page) and `experiments` (which needs `report`) are on unless
@@ -48,6 +49,7 @@ pub mod experiments;
 pub mod losses;
 pub mod metrics;
 mod numbers;
+pub mod optimize;
 pub mod predict;
 mod prefetch;
 pub mod prelude;

@@ -54,6 +54,12 @@ pub(crate) enum Purpose {
     JudgedFolds = 21,
     /// Which rows are looked at for terms that cancel (stream 0).
     LookedAt = 22,
+    /// The order of rows when predictions are optimised, by sweep.
+    OptimizeOrder = 41,
+    /// Labels that are drawn from probabilities, by row.
+    OptimizeDraws = 42,
+    /// What is drawn for whole labels along with them, by draw.
+    OptimizeLabels = 43,
 }
 
 /// The stream for `index` under `purpose`.

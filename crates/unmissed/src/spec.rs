@@ -62,6 +62,11 @@ impl Spec {
         Ok(spec)
     }
 
+    /// The spec of an entry of ours without arguments.
+    pub(crate) fn named(name: &'static str) -> Spec {
+        Spec { name: name.to_owned(), words: Vec::new(), pairs: Vec::new() }
+    }
+
     /// The part before the colon.
     pub fn name(&self) -> &str {
         &self.name

@@ -8,6 +8,8 @@ use unmissed::evaluate::{CHECKS, CONVENTIONS};
 use unmissed::experiments::EXPERIMENTS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::{Estimator, METRICS};
+use unmissed::optimize::methods::METHODS;
+use unmissed::optimize::objectives::OBJECTIVES;
 use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::PROPENSITY_MODELS;
 use unmissed::report::renderers::RENDERERS;
@@ -60,6 +62,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         },
         registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),
         registry("losses", "what training minimises (--loss)", LOSSES),
+        registry("objectives", "what predictions are optimised for (unmissed optimize --metric)", OBJECTIVES),
+        registry("methods", "how they are optimised (unmissed optimize --method)", METHODS),
         registry("experiments", "the paper's experiments (unmissed reproduce)", EXPERIMENTS),
         registry("grids", "settings that tuning tries (--grid)", GRIDS),
         Registry {

@@ -11,6 +11,7 @@ mod impute;
 mod inspect;
 mod list;
 mod mask;
+mod optimize;
 mod predict;
 mod propensity;
 mod reproduce;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Propensity(propensity::Args),
     Impute(impute::Args),
     Predict(predict::Args),
+    Optimize(Box<optimize::Args>),
     Crossfit(crossfit::Args),
     Inspect(inspect::Args),
     Train(Box<train::Args>),
@@ -55,6 +57,7 @@ impl Command {
             Command::Propensity(args) => propensity::run(args, app),
             Command::Impute(args) => impute::run(args, app),
             Command::Predict(args) => predict::run(args, app),
+            Command::Optimize(args) => optimize::run(args, app),
             Command::Crossfit(args) => crossfit::run(args, app),
             Command::Inspect(args) => inspect::run(args, app),
             Command::Train(args) => train::run(args, app),

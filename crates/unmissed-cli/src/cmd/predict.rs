@@ -6,9 +6,12 @@ use crate::args::{self, Reading};
 use std::path::{Path, PathBuf};
 use unmissed::Error;
 use unmissed::data::formats::Content;
-use unmissed::data::{IgnoredPairs, LabelStats};
-use unmissed::predict::{About, PredictOptions, file};
-use unmissed::propensity::{Propensities, models};
+use unmissed::data::{Features, IgnoredPairs, LabelStats};
+use unmissed::optimize::Optimization;
+use unmissed::predict::{About, Model, PredictOptions, file};
+use unmissed::propensity::models::{self, PropensitySpec};
+use unmissed::propensity::{Origin, Propensities};
+use unmissed::request::OptimizeRequest;
 
 /// Predict labels: the top k of each row with their probabilities
 #[derive(clap::Args)]
@@ -17,6 +20,9 @@ use unmissed::propensity::{Propensities, models};
 for a model that was trained on observed labels as if they were complete; with --weights it is multiplied by the label's weight. \
 Corrected probabilities are not clipped at 1. --threshold compares the probability, corrected but not weighed.
 
+With --optimize the labels are chosen that are best for another metric than precision, as 'unmissed optimize' does, and what that is worth \
+is printed; propensities are then capped at 1, and those of a model that was trained with them count for priors alone.
+
 The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst compress text).
 
 Examples:
@@ -24,7 +30,8 @@ Examples:
   unmissed predict model.safetensors test.txt -k 3 --propensity jpv -o corrected.npz
   unmissed predict model.safetensors test.txt -k 12 --threshold 0.5 -o likely.txt
   unmissed predict model.safetensors test.txt --weights log -o tail.txt
-  unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt"
+  unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt
+  unmissed predict model.safetensors test.txt --optimize macro-f@3 -o best.txt"
 )]
 pub(crate) struct Args {
     /// A model that 'unmissed train' wrote
@@ -53,6 +60,12 @@ pub(crate) struct Args {
     /// Pairs that may not be predicted (what a user has already seen, filter files): a file with 'row label' per line
     #[arg(long, value_name = "FILE")]
     ignore: Option<PathBuf>,
+    /// Choose the labels that are best for this metric on these rows: macro-f@5, coverage@3, 0.5*precision+0.5*macro-f@5, ...
+    #[arg(long, value_name = "METRIC@K", conflicts_with_all = ["threshold", "logits"])]
+    optimize: Option<String>,
+    /// From how many of a row's most probable labels --optimize chooses
+    #[arg(long, value_name = "N", default_value_t = CANDIDATES, requires = "optimize")]
+    candidates: usize,
     /// Scores are logits instead of probabilities
     #[arg(long, conflicts_with_all = ["propensity", "weights"])]
     logits: bool,
@@ -82,12 +95,18 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
         None => counts(&about)?,
     };
+    let ignored = args.ignore.as_ref().map(|path| IgnoredPairs::read(path, data.rows(), model.labels())).transpose()?;
+    if let Some(metric) = &args.optimize {
+        let (spec, stats, ignored) = (spec.as_ref(), stats.as_ref(), ignored.as_ref());
+        return optimize(metric, args, app, &Given { model: &model, about: &about, features, spec, stats, ignored });
+    }
     let labels = model.labels() as u64;
     let propensity = spec.as_ref().map(|spec| spec.per_label(stats.as_ref(), labels)).transpose()?;
     warn_of_two_corrections(propensity.as_ref(), &about, app);
     let weigh = |how| inputs::weights(how, stats.as_ref(), propensity.as_ref(), model.labels());
     let weights = args.weights.as_deref().map(weigh).transpose()?;
-    let ignored = args.ignore.as_ref().map(|path| IgnoredPairs::read(path, data.rows(), model.labels())).transpose()?;
+    let how = args.weights.as_deref().map(str::parse).transpose()?;
+    inputs::warn_of_weights(how.as_ref(), propensity.is_some() || about.propensity.is_some(), app);
     let options = PredictOptions {
         k: args.k,
         logits: args.logits,
@@ -99,6 +118,50 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     };
     let scores = model.predict(features, &options)?;
     args::write(&Content::Scores(scores), &args.output, args.to.as_deref(), app)
+}
+
+/// As many labels per row as can come into question.
+const CANDIDATES: usize = 100;
+
+/// Chooses labels for a metric from the model's most probable ones.
+fn optimize(metric: &str, args: &Args, app: &App, given: &Given<'_>) -> Outcome<()> {
+    let k = Some(args.k).filter(|k| *k != PredictOptions::default().k);
+    let (metric, k) = super::optimize::objective(Some(metric), k)?;
+    let (labels, about) = (given.model.labels(), given.about);
+    let wanted = args.candidates.max(k).min(labels);
+    let options = PredictOptions { k: wanted, ignored: given.ignored, progress: app.progress(), ..PredictOptions::default() };
+    let scores = given.model.predict(given.features, &options)?;
+    let corrected = about.propensity.is_some();
+    let own = || about.propensity.as_ref().and_then(Origin::curve).map(|curve| PropensitySpec::Curve(curve.clone()));
+    let spec = given.spec.cloned().or_else(own);
+    if corrected && spec.is_none() {
+        app.note("the model was trained with propensities that it does not keep: without --propensity, labels have too few expected positives");
+    }
+    let request = OptimizeRequest {
+        metric,
+        k,
+        propensity: spec,
+        corrected,
+        weights: args.weights.as_deref().map(str::parse).transpose()?,
+        ..OptimizeRequest::default()
+    };
+    let mut optimization = Optimization::new(&scores, request)?.progress(app.progress());
+    if let Some(stats) = given.stats {
+        optimization = optimization.train(stats);
+    }
+    let found = optimization.run()?;
+    args::write(&Content::Scores(found.predictions), &args.output, args.to.as_deref(), app)?;
+    app.emit(&super::optimize::document(&found.report)?)
+}
+
+/// What was read for a prediction.
+struct Given<'a> {
+    model: &'a Model,
+    about: &'a About,
+    features: &'a Features<'a>,
+    spec: Option<&'a PropensitySpec>,
+    stats: Option<&'a LabelStats>,
+    ignored: Option<&'a IgnoredPairs>,
 }
 
 /// The training counts that the model remembers.

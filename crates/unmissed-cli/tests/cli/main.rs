@@ -12,6 +12,7 @@ mod files;
 mod help;
 mod manners;
 mod mix_ups;
+mod optimize;
 mod predict;
 mod propensity;
 mod reproduce;

@@ -139,6 +139,9 @@ impl<'a> Evaluation<'a> {
             // Several propensities would give several weights.
             let only = if self.row_models.is_empty() && self.propensities.len() == 1 { self.propensities.first() } else { None };
             let weights = spec.of_labels(train, only, labels as u64)?;
+            if !(self.propensities.is_empty() && self.row_models.is_empty()) {
+                self.notes.extend(spec.corrects_twice());
+            }
             self = self.weights(spec.to_string(), weights)?;
         }
         if let Some(tau) = request.clip {

@@ -5,15 +5,18 @@ use super::linear_models::{Correction, DEPTH, Method, marked};
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
 use crate::data::generators::generate;
-use crate::data::{Dataset, LabelStats};
+use crate::data::{Dataset, LabelStats, Scores};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
 use crate::metrics::{Estimator, weights};
+use crate::optimize::Optimization;
 use crate::predict::PredictOptions;
 use crate::propensity::Propensities;
 use crate::report::plot::{Chart, Scale, Series};
 use crate::report::{Column, Table};
+use crate::request::OptimizeRequest;
 use crate::spec::Named;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// See the module's page.
@@ -28,7 +31,7 @@ impl Named for Tails {
         "tails"
     }
     fn summary(&self) -> &'static str {
-        "macro-F, coverage, abandonment and weighted precision of vanilla, corrected and tail-weighted models"
+        "macro-F, coverage, abandonment and weighted precision of models whose labels are ranked, tail-weighted or optimised"
     }
 }
 
@@ -42,43 +45,140 @@ impl Experiment for Tails {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "1 s", full: "6 s" }
+        Took { quick: "2 s", full: "10 s" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
         let mut outcome = Outcome::new();
-        let shown = METRICS.map(|name| Column::new(format!("{name}@{DEPTH}")).fixed(2));
-        let mut table = Table::new("tails", std::iter::once(Column::new("model")).chain(shown))
-            .titled("What each objective buys (%), on complete test labels of a survey");
-        let mut chart = Chart::new("Precision and coverage of the same data under four objectives")
-            .x(format!("precision@{DEPTH} (%)"), Scale::Linear)
-            .y(format!("coverage@{DEPTH} (%)"), Scale::Linear);
         let [users, items] = context.size.pick(["1000", "60"], ["4000", "300"], ["10000", "1000"]).map(str::to_owned);
         let data = generate("survey", &[("users", users), ("items", items)], context.seed)?;
         let (train, test) = (data.part("train")?, data.part("test_clean")?);
         let lines = lines(context, train, test, &true_propensities(&data)?)?;
-        for (name, values) in &lines {
-            let cells = values.iter().map(|value| crate::report::Cell::from(100.0 * value));
-            table.row(cells![name.clone()].into_iter().chain(cells));
-            chart = chart.series(Series::points(name.clone(), [(100.0 * values[0], 100.0 * values[3])]));
-        }
-        let best = |metric: usize| {
-            let better = |a: &&(String, Vec<f64>), b: &&(String, Vec<f64>)| a.1[metric].total_cmp(&b.1[metric]);
-            lines.iter().max_by(better).map_or_else(String::new, |line| line.0.clone())
-        };
+        outcome.tables.push(table(&lines));
+        outcome.charts.push(("tails".into(), coverage_chart(&lines)));
+        outcome.charts.push(("tails_frontier".into(), frontier_chart(&lines)));
         for (place, metric) in METRICS.iter().enumerate().take(4) {
-            outcome.reports(format!("which model is best in {metric}@{DEPTH}"), best(place));
+            let better = |a: &&Line, b: &&Line| a.values[place].total_cmp(&b.values[place]);
+            let best = lines.iter().max_by(better).map_or_else(String::new, Line::name);
+            outcome.reports(format!("which labels are best in {metric}@{DEPTH}"), best);
         }
-        outcome.tables.push(table);
-        outcome.charts.push(("tails".into(), chart));
+        for model in MODELS {
+            claims(&mut outcome, &lines, model);
+        }
         outcome.notes.push(
             "Tail-weighted models rank labels by probability times weight. The weight of the vanilla model is the inverse of a label's \
              observed frequency, that of the corrected model the inverse of its complete frequency, p_j / n_j: what the propensities \
              corrected is not corrected again. The gain in weighted precision is the inverse of the complete frequency for all. Lower is \
-             better for abandonment."
+             better for abandonment. Optimised lists are chosen for all test rows together from the model's probabilities and training counts; \
+             test labels take no part. The vanilla model's are optimised as if nothing were missing, and 'vanilla, divided' has its \
+             probabilities divided by the true propensities. A mixture of share s is s macro-F and 1 - s precision."
                 .into(),
         );
         Ok(outcome)
+    }
+}
+
+/// Models, by what is done about missing labels: nothing, probabilities divided by propensities, training with propensities.
+const MODELS: [&str; 3] = ["vanilla", "vanilla, divided", "corrected"];
+/// Shares of macro-F in the mixtures of the frontier, the rest being precision.
+const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
+/// How many labels of a row can be chosen.
+const CANDIDATES: usize = 200;
+
+/// How the labels of a list were chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Choice {
+    MostProbable,
+    TailWeighted,
+    Optimised(String),
+    /// By a mixture with this share of macro-F.
+    Mixture(f64),
+}
+
+/// A model, a choice, and the metrics of its lists.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Line {
+    model: String,
+    choice: Choice,
+    values: Vec<f64>,
+}
+
+impl Line {
+    fn name(&self) -> String {
+        match &self.choice {
+            Choice::MostProbable => self.model.clone(),
+            Choice::TailWeighted => format!("{}, tail-weighted", self.model),
+            Choice::Optimised(metric) => format!("{}, optimised for {metric}", self.model),
+            Choice::Mixture(share) => format!("{}, mixture {share}", self.model),
+        }
+    }
+}
+
+fn table(lines: &[Line]) -> Table {
+    let shown = METRICS.map(|name| Column::new(format!("{name}@{DEPTH}")).fixed(2));
+    let mut table = Table::new("tails", std::iter::once(Column::new("labels")).chain(shown))
+        .titled("What each objective buys (%), on complete test labels of a survey");
+    for line in lines {
+        let cells = line.values.iter().map(|value| crate::report::Cell::from(100.0 * value));
+        table.row(cells![line.name()].into_iter().chain(cells));
+    }
+    table
+}
+
+fn coverage_chart(lines: &[Line]) -> Chart {
+    let chart = Chart::new("Precision and coverage of the same data under several objectives")
+        .x(format!("precision@{DEPTH} (%)"), Scale::Linear)
+        .y(format!("coverage@{DEPTH} (%)"), Scale::Linear);
+    let is_shown = |line: &&Line| !matches!(line.choice, Choice::Mixture(_));
+    lines
+        .iter()
+        .filter(is_shown)
+        .fold(chart, |chart, line| chart.series(Series::points(line.name(), [(100.0 * line.values[0], 100.0 * line.values[3])])))
+}
+
+/// From precision to macro-F, by mixtures.
+fn frontier_chart(lines: &[Line]) -> Chart {
+    let mut chart = Chart::new("From precision to macro-F: mixtures of both objectives")
+        .x(format!("precision@{DEPTH} (%)"), Scale::Linear)
+        .y(format!("macro-f@{DEPTH} (%)"), Scale::Linear)
+        .caption("From right to left: the most probable labels, mixtures with more and more macro-F, macro-F alone.");
+    for model in MODELS {
+        let share = |line: &Line| match &line.choice {
+            Choice::MostProbable => Some(0.0),
+            Choice::Mixture(share) => Some(*share),
+            Choice::Optimised(metric) if metric == "macro-f" => Some(1.0),
+            Choice::Optimised(_) | Choice::TailWeighted => None,
+        };
+        let mut points: Vec<(f64, (f64, f64))> = lines
+            .iter()
+            .filter(|line| line.model == model)
+            .filter_map(|line| Some((share(line)?, (100.0 * line.values[0], 100.0 * line.values[2]))))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        chart = chart.series(Series::line(model, points.into_iter().map(|(_, point)| point)));
+    }
+    let weighted = lines.iter().filter(|line| line.choice == Choice::TailWeighted);
+    weighted
+        .fold(chart, |chart, line| chart.series(Series::points(line.name(), [(100.0 * line.values[0], 100.0 * line.values[2])])))
+}
+
+/// Optimising for macro-F must be worth it in macro-F; coverage may be complete without. What either costs in precision is reported.
+fn claims(outcome: &mut Outcome, lines: &[Line], model: &str) {
+    let of = |choice: Choice| lines.iter().find(|line| line.model == model && line.choice == choice);
+    let Some(plain) = of(Choice::MostProbable) else { return };
+    for (metric, place) in [("macro-f", 2), ("coverage", 3)] {
+        let Some(optimised) = of(Choice::Optimised(metric.to_owned())) else { continue };
+        let [gain, price] = [place, 0].map(|place| 100.0 * (optimised.values[place] - plain.values[place]));
+        let found = format!("{gain:+.2} points of {metric}@{DEPTH}, {price:+.2} of precision@{DEPTH}");
+        if metric == "macro-f" {
+            outcome.must(
+                format!("{model}: labels that are optimised for macro-f have more of it than the most probable ones"),
+                gain > 0.0,
+                found,
+            );
+        } else {
+            outcome.reports(format!("{model}: what labels gain that are optimised for {metric}"), found);
+        }
     }
 }
 
@@ -87,10 +187,10 @@ fn tail_scheme(corrected_by: Option<&Propensities>) -> &'static str {
     if corrected_by.is_some() { "inverse-complete" } else { "inverse" }
 }
 
-/// The values of all metrics by model.
-fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: &Propensities) -> Result<Vec<(String, Vec<f64>)>> {
+/// The values of all metrics by model and choice.
+fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: &Propensities) -> Result<Vec<Line>> {
     let schemes = [tail_scheme(None), tail_scheme(Some(truth))];
-    context.part("tails", &json!([marked(train)?, marked(test)?, schemes]), || {
+    context.part("tails", &json!([marked(train)?, marked(test)?, schemes, MODELS, SHARES, CANDIDATES]), || {
         let stats = LabelStats::of(train.labels());
         let gains = weights::from_spec(tail_scheme(Some(truth)), &stats, Some(truth))?;
         let features = test.features().ok_or_else(|| Error::value("the test rows have no features"))?;
@@ -100,25 +200,67 @@ fn lines(context: &Context<'_>, train: &Dataset<'_>, test: &Dataset<'_>, truth: 
             let tuning = method.tune(context, "tails", train)?;
             let model = method.train(context, &tuning, train, context.seed)?;
             let tail = weights::from_spec(tail_scheme(p), &stats, p)?;
-            for (weighted, weights) in [("", None), (", tail-weighted", Some(tail.as_slice()))] {
-                let options = PredictOptions { k: DEPTH, weights, progress: context.progress, ..PredictOptions::default() };
-                let ranked = model.predict(features, &options)?;
-                let result = Evaluation::new(test.labels(), &[("model", &ranked)])?
-                    .metrics(&METRICS)?
-                    .estimators(&[Estimator::Observed])
-                    .ks(&[DEPTH])?
-                    .weights("inverse complete frequency", gains.clone())?
-                    .bootstrap(0, 0)
-                    .run()?;
-                let value = |metric: &&str| {
-                    let value = result.find(metric, DEPTH, Estimator::Observed)?.value;
-                    value.ok_or_else(|| Error::value(format!("{metric}@{DEPTH} has no value")))
-                };
-                lines.push((format!("{name}{weighted}"), METRICS.iter().map(value).collect::<Result<_>>()?));
+            let options =
+                PredictOptions { k: DEPTH, weights: Some(&tail), progress: context.progress, ..PredictOptions::default() };
+            let weighted = model.predict(features, &options)?;
+            lines.push(Line { model: name.into(), choice: Choice::TailWeighted, values: values(test, &weighted, &gains)? });
+            let candidates = CANDIDATES.min(model.labels());
+            let scores = model.predict(features, &PredictOptions { k: candidates, weights: None, ..options })?;
+            lines.extend(optimised(&scores, test, &gains, &stats, (name, p.map(|p| (p, true))))?);
+            if p.is_none() {
+                lines.extend(optimised(&scores, test, &gains, &stats, (MODELS[1], Some((truth, false))))?);
             }
         }
+        // Models together, the plain choice first.
+        let place = |line: &Line| (MODELS.iter().position(|model| *model == line.model), line.choice != Choice::MostProbable);
+        lines.sort_by_key(place);
         Ok(lines)
     })
+}
+
+/// Lists of a model's scores by all objectives; propensities come with whether the scores are corrected already.
+fn optimised(
+    scores: &Scores<'_>,
+    test: &Dataset<'_>,
+    gains: &[f64],
+    stats: &LabelStats,
+    (model, propensities): (&str, Option<(&Propensities, bool)>),
+) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    let single = ["macro-f", "coverage", "balanced-accuracy"].map(|metric| Choice::Optimised(metric.to_owned()));
+    for choice in single.into_iter().chain(SHARES.map(Choice::Mixture)) {
+        let metric = match &choice {
+            Choice::Optimised(metric) => metric.clone(),
+            Choice::Mixture(share) => format!("{}*precision+{share}*macro-f", 1.0 - share),
+            Choice::MostProbable | Choice::TailWeighted => continue,
+        };
+        let corrected = propensities.is_some_and(|(_, corrected)| corrected);
+        let request = OptimizeRequest { metric: metric.parse()?, k: DEPTH, corrected, draws: 0, ..OptimizeRequest::default() };
+        let optimization = Optimization::new(scores, request)?.train(stats);
+        let found = propensities.into_iter().fold(optimization, |optimization, (p, _)| optimization.propensity(p.clone())).run()?;
+        if lines.is_empty() {
+            let values = values(test, &found.most_probable, gains)?;
+            lines.push(Line { model: model.into(), choice: Choice::MostProbable, values });
+        }
+        lines.push(Line { model: model.into(), choice, values: values(test, &found.predictions, gains)? });
+    }
+    Ok(lines)
+}
+
+/// All metrics of a list.
+fn values(test: &Dataset<'_>, list: &Scores<'_>, gains: &[f64]) -> Result<Vec<f64>> {
+    let result = Evaluation::new(test.labels(), &[("model", list)])?
+        .metrics(&METRICS)?
+        .estimators(&[Estimator::Observed])
+        .ks(&[DEPTH])?
+        .weights("inverse complete frequency", gains.to_vec())?
+        .bootstrap(0, 0)
+        .run()?;
+    let value = |metric: &&str| {
+        let value = result.find(metric, DEPTH, Estimator::Observed)?.value;
+        value.ok_or_else(|| Error::value(format!("{metric}@{DEPTH} has no value")))
+    };
+    METRICS.iter().map(value).collect()
 }
 
 #[cfg(test)]

@@ -106,6 +106,11 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     spec::find(SCHEMES, "weights", name).map(|_| ())
 }
 
+/// Whether a scheme follows from observed frequencies, so that labels weigh more that are seldom observed.
+pub(crate) fn follows_observed(name: &str) -> bool {
+    SCHEMES.iter().any(|scheme| scheme.name == name && !scheme.complete && scheme.name != "uniform")
+}
+
 /// How many positives each label is taken to have: the observed ones, at least 1, and divided by its propensity when the complete
 /// ones are wanted.
 fn relevant(stats: &LabelStats, scheme: &Scheme, propensities: Option<&Propensities>) -> Result<Vec<f64>> {

@@ -1,6 +1,6 @@
 //! Requests: what users ask for, as plain data.
 //!
-//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`], [`AnnotateRequest`]; the audit has its own beside them). The command
+//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`], [`OptimizeRequest`], [`AnnotateRequest`]; the audit has its own beside them). The command
 //! line and Python fill a request and nothing else, files that must be repeatable keep it, and the stage that carries it out checks
 //! it once against the data. What a request names (files, registry entries) is parsed here and nowhere else; data themselves are
 //! never part of a request.
@@ -16,6 +16,8 @@ mod interval_kind;
 mod judged_method;
 mod k_list;
 mod level;
+mod objective;
+mod optimize;
 mod sensitivity;
 mod shard;
 mod solver;
@@ -35,6 +37,8 @@ pub use interval_kind::IntervalKind;
 pub use judged_method::JudgedMethod;
 pub use k_list::KList;
 pub use level::Level;
+pub use objective::ObjectiveSpec;
+pub use optimize::{OptimizeRequest, Positives};
 pub use sensitivity::Sensitivity;
 pub use shard::Shard;
 pub(crate) use solver::LARGEST_BATCH;

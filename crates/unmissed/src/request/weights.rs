@@ -40,6 +40,23 @@ impl WeightsSpec {
             WeightsSpec::Given => Err(Error::value("the request takes weights that were not passed along")),
         }
     }
+
+    /// What to say when these weights stand beside propensities and correct for missing labels a second time; `None` when they do not.
+    ///
+    /// ```
+    /// use unmissed::request::WeightsSpec;
+    /// let twice = |text: &str| text.parse::<WeightsSpec>().unwrap().corrects_twice().is_some();
+    /// assert!(twice("inverse") && twice("log") && !twice("inverse-complete") && !twice("uniform"));
+    /// ```
+    pub fn corrects_twice(&self) -> Option<String> {
+        match self {
+            WeightsSpec::Scheme(spec) if schemes::follows_observed(spec.name()) => Some(format!(
+                "the weights '{spec}' follow from observed frequencies: beside propensities, labels that are seldom observed are \
+                 corrected twice; 'inverse-complete' follows from complete frequencies"
+            )),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for WeightsSpec {

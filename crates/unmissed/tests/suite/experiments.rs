@@ -77,7 +77,10 @@ fn experiments_without_their_data_say_so() {
 #[test]
 fn joint_learning_and_tails_have_a_line_for_each_model() {
     assert_eq!(run("joint").tables[0].rows().len(), 8);
-    assert_eq!(run("tails").tables[0].rows().len(), 4);
+    let tails = run("tails");
+    // Three models by nine choices, and two of them tail-weighted.
+    assert_eq!((tails.tables[0].rows().len(), tails.charts.len()), (29, 2));
+    assert_eq!(tails.failures().collect::<Vec<_>>(), Vec::<&Claim>::new());
 }
 
 #[test]

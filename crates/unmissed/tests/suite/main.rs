@@ -35,6 +35,8 @@ mod matched_rows;
 mod misalignment;
 mod model_files;
 mod mutated_files;
+mod optimization;
+mod optimization_claims;
 mod prediction;
 mod propensity_curves;
 mod propensity_data;

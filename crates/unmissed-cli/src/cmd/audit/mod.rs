@@ -155,6 +155,7 @@ impl Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let request = request(args)?;
+    inputs::warn_of_weights(request.weights.as_ref(), request.propensities.as_ref().is_some_and(|named| !named.is_empty()), app);
     gates::check(&request.gates, &request.k, args.baseline.is_some())?;
     let output = args.output.clone().or(args.demo.then(|| PathBuf::from("unmissed-demo.html")));
     if let Some(path) = &output {

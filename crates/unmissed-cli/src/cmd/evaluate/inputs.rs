@@ -70,6 +70,13 @@ pub(in crate::cmd) fn weights(
     how.parse::<WeightsSpec>()?.of_labels(stats, propensities, labels as u64)
 }
 
+/// Says when weights and propensities both correct for missing labels.
+pub(in crate::cmd) fn warn_of_weights(weights: Option<&WeightsSpec>, has_propensities: bool, app: &App) {
+    if let Some(warning) = weights.filter(|_| has_propensities).and_then(WeightsSpec::corrects_twice) {
+        app.note(&warning);
+    }
+}
+
 /// How many relevant labels each row has.
 pub(super) fn label_counts(path: &Path, rows: usize) -> Result<Vec<u32>> {
     read_full_column(path, "row", "count", rows as u64, "a whole number", |cell| cell.parse().ok())

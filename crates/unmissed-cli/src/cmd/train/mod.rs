@@ -5,6 +5,7 @@ mod request;
 
 use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed, check_output};
+use crate::cmd::evaluate::inputs::warn_of_weights;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use unmissed::Error;
@@ -93,6 +94,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let mut request = request::request(args)?;
     // Names that do not exist and options that do not go together are reported before data are read.
     request.check()?;
+    warn_of_weights(request.weights.as_ref(), request.propensity.is_some(), app);
     let inputs: Vec<&Path> = std::iter::once(&args.data).chain(&args.tuning.validation).map(AsRef::as_ref).collect();
     for output in std::iter::once(&args.output).chain(&args.propensities_out) {
         check_output(output, &inputs)?;

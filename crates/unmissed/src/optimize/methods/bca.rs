@@ -1,0 +1,99 @@
+//! `bca`: block coordinate ascent. Row after row is given the labels that are best while all other rows stay as they are.
+//!
+//! Without row i, label j has the line `a_j p + b_j` ([`Terms`](crate::optimize::Terms)); the k labels with the highest `a_j p_ij + b_j`
+//! are the best choice for row i. No step lowers the objective. Rows come in a random order, another one in each sweep (of many rows, in blocks of 32); the search ends when a
+//! sweep improves the objective by less than the tolerance, or changes no row. `bca:start=top` starts from the most probable labels
+//! (default), `bca:start=greedy` from a first sweep over rows without labels. One step depends on the one before, so there are no threads
+//! here.
+//!
+//! # Assumes
+//! Nothing; what it finds is a local optimum: no other choice for any single row is better.
+//!
+//! # Reference
+//! Schultheis, Wydmuch, Kotłowski, Babbar and Dembczyński, NeurIPS 2023.
+
+use super::step::{Work, step};
+use super::{Found, Method, Search};
+use crate::error::{Error, Result};
+use crate::optimize::choices::{Choices, State};
+use crate::rng::{Purpose, below, stream};
+use crate::spec::{Named, Spec};
+
+/// See the module's page.
+pub(super) struct BlockCoordinateAscent;
+
+impl crate::sealed::Sealed for BlockCoordinateAscent {}
+
+impl Named for BlockCoordinateAscent {
+    fn name(&self) -> &'static str {
+        "bca"
+    }
+    fn summary(&self) -> &'static str {
+        "block coordinate ascent: each row in turn gets its best labels until nothing improves; bca:start=top or greedy"
+    }
+}
+
+#[allow(private_interfaces, reason = "sealed: nobody else calls or implements it")]
+impl Method for BlockCoordinateAscent {
+    fn search(&self, search: &Search<'_>, spec: &Spec) -> Result<Found> {
+        spec.allow(&["start"], &[])?;
+        let start = match spec.get("start") {
+            None | Some("top") => search.start.clone(),
+            Some("greedy") => Choices::none(search.candidates.rows(), search.k),
+            Some(other) => {
+                return Err(Error::value(format!("unknown start of '{spec}'"))
+                    .expected("top or greedy")
+                    .found(format!("'{other}'")));
+            }
+        };
+        ascend(search, start, search.sweeps)
+    }
+}
+
+/// Rows between two looks at whoever may stop the search.
+const BETWEEN: usize = 1 << 12;
+/// Of more rows than this, neighbours stay together when rows are shuffled: the scores of rows in any order would all have to be waited for.
+const MANY: usize = 1 << 16;
+const TOGETHER: usize = 32;
+
+pub(super) fn ascend(search: &Search<'_>, mut choices: Choices, sweeps: usize) -> Result<Found> {
+    let rows = search.candidates.rows();
+    let together = if rows > MANY { TOGETHER } else { 1 };
+    let mut order: Vec<u32> = (0..rows.div_ceil(together) as u32).collect();
+    let (mut work, mut values, mut converged) = (Work::default(), Vec::new(), false);
+    let mut before = None;
+    for sweep in 0..sweeps {
+        search.progress.begin(&format!("sweep {}", sweep + 1), rows as u64);
+        shuffle(&mut order, search.seed, sweep as u64);
+        // Counted anew, so that rounding does not add up.
+        let mut state = State::of(&choices, search.candidates, search.terms);
+        let start = *before.get_or_insert_with(|| state.value(&choices, search.candidates));
+        let mut is_changed = false;
+        for part in order.chunks(BETWEEN) {
+            let mut done = 0;
+            for block in part {
+                let first = *block as usize * together;
+                let block = first..rows.min(first + together);
+                done += block.len() as u64;
+                block.for_each(|row| is_changed |= step(search, &mut state, &mut choices, row, &mut work));
+            }
+            search.progress.advance(done)?;
+        }
+        let value = state.value(&choices, search.candidates);
+        values.push(value);
+        if !is_changed || value - start < search.tolerance {
+            converged = true;
+            break;
+        }
+        before = Some(value);
+    }
+    let lines = State::of(&choices, search.candidates, search.terms).into_lines();
+    Ok(Found { choices, lines, values, converged })
+}
+
+fn shuffle(order: &mut [u32], seed: u64, sweep: u64) {
+    let mut rng = stream(seed, Purpose::OptimizeOrder, sweep);
+    for last in (1..order.len()).rev() {
+        order.swap(last, below(&mut rng, last as u64 + 1) as usize);
+    }
+}
