@@ -63,6 +63,7 @@ mod sigmoid;
 pub mod spec;
 mod top_k;
 pub mod train;
+pub mod tree;
 
 pub use error::{Error, Result};
 

@@ -54,6 +54,12 @@ pub(crate) enum Purpose {
     JudgedFolds = 21,
     /// Which rows are looked at for terms that cancel (stream 0).
     LookedAt = 22,
+    /// Where the two parts of a node's labels start, by tree and range.
+    TreeSplits = 40,
+    /// Labels of a random tree into an order, by tree.
+    TreeOrder = 41,
+    /// The order of rows in the passes on a tree's nodes, by tree and lane.
+    TreeSteps = 42,
 }
 
 /// The stream for `index` under `purpose`.
