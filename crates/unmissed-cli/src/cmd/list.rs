@@ -14,6 +14,7 @@ use unmissed::report::renderers::RENDERERS;
 use unmissed::report::{Document, Table};
 use unmissed::spec::{self, Named};
 use unmissed::train::GRIDS;
+use unmissed::tree::TREE_BUILDERS;
 
 /// List what can be named in options: formats, generators, propensity models, ...
 #[derive(clap::Args)]
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         },
         registry("conventions", "choices where libraries differ (--convention)", CONVENTIONS),
         registry("losses", "what training minimises (--loss)", LOSSES),
+        registry("trees", "trees over labels (train --tree)", TREE_BUILDERS),
         registry("experiments", "the paper's experiments (unmissed reproduce)", EXPERIMENTS),
         registry("grids", "settings that tuning tries (--grid)", GRIDS),
         Registry {

@@ -6,8 +6,9 @@ use crate::args::{self, Reading};
 use std::path::{Path, PathBuf};
 use unmissed::Error;
 use unmissed::data::formats::Content;
-use unmissed::data::{IgnoredPairs, LabelStats};
-use unmissed::predict::{About, PredictOptions, file};
+use unmissed::data::{Csr, Features, IgnoredPairs, LabelStats};
+use unmissed::predict::file::{self, AnyModel};
+use unmissed::predict::{About, PredictOptions, TreeModel, TreeSearch};
 use unmissed::propensity::{Propensities, models};
 
 /// Predict labels: the top k of each row with their probabilities
@@ -15,7 +16,7 @@ use unmissed::propensity::{Propensities, models};
 #[command(
     after_help = "The score of a label is its probability, sigmoid(z); with --propensity it is sigmoid(z) / p, the correction \
 for a model that was trained on observed labels as if they were complete; with --weights it is multiplied by the label's weight. \
-Corrected probabilities are not clipped at 1. --threshold compares the probability, corrected but not weighed.
+Corrected probabilities are not clipped at 1, those of models on trees are. --threshold compares the probability, corrected but not weighed.
 
 The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst compress text).
 
@@ -24,7 +25,8 @@ Examples:
   unmissed predict model.safetensors test.txt -k 3 --propensity jpv -o corrected.npz
   unmissed predict model.safetensors test.txt -k 12 --threshold 0.5 -o likely.txt
   unmissed predict model.safetensors test.txt --weights log -o tail.txt
-  unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt"
+  unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt
+  unmissed predict tree.safetensors test.txt -k 3 -o from-tree.txt"
 )]
 pub(crate) struct Args {
     /// A model that 'unmissed train' wrote
@@ -53,6 +55,13 @@ pub(crate) struct Args {
     /// Pairs that may not be predicted (what a user has already seen, filter files): a file with 'row label' per line
     #[arg(long, value_name = "FILE")]
     ignore: Option<PathBuf>,
+    /// Models on trees: open only this many nodes of each level, which is faster and approximate [default: as many as it takes to
+    /// find the best labels]
+    #[arg(long, value_name = "N")]
+    beam: Option<usize>,
+    /// Models on trees: open at most this many nodes per row
+    #[arg(long, value_name = "N", conflicts_with = "beam")]
+    max_nodes: Option<usize>,
     /// Scores are logits instead of probabilities
     #[arg(long, conflicts_with_all = ["propensity", "weights"])]
     logits: bool,
@@ -72,22 +81,34 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     args::check_output(&args.output, &inputs)?;
     let spec = args.propensity.as_deref().map(models::parse).transpose()?;
     app.progress().begin(&format!("reading {}", args.model.display()), 0);
-    let (model, about) = file::read(&args.model, args.reading.mmap())?;
+    let (model, about) = file::read_any(&args.model, args.reading.mmap())?;
+    let trees = matches!(model, AnyModel::Tree(_));
+    if !trees && (args.beam.is_some() || args.max_nodes.is_some()) {
+        let what = "--beam and --max-nodes are for models on trees";
+        return Err(Error::value(what).hint("this model scores every label").in_file(&args.model).into());
+    }
     let data = args.reading.dataset(&args.data, app)?;
     let features = data.features().ok_or_else(|| {
         Error::value("there are no features").expected("rows with features, as the model was trained on").in_file(&args.data)
     })?;
-    model.check_rows(features).map_err(|error| error.in_file(&args.data))?;
+    let check = match &model {
+        AnyModel::Linear(model) => model.check_rows(features),
+        AnyModel::Tree(model) => model.check_rows(features),
+    };
+    check.map_err(|error| error.in_file(&args.data))?;
+    let count = match &model {
+        AnyModel::Linear(model) => model.labels(),
+        AnyModel::Tree(model) => model.labels(),
+    };
     let stats = match &args.train {
         Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
         None => counts(&about)?,
     };
-    let labels = model.labels() as u64;
-    let propensity = spec.as_ref().map(|spec| spec.per_label(stats.as_ref(), labels)).transpose()?;
+    let propensity = spec.as_ref().map(|spec| spec.per_label(stats.as_ref(), count as u64)).transpose()?;
     warn_of_two_corrections(propensity.as_ref(), &about, app);
-    let weigh = |how| inputs::weights(how, stats.as_ref(), propensity.as_ref(), model.labels());
+    let weigh = |how| inputs::weights(how, stats.as_ref(), propensity.as_ref(), count);
     let weights = args.weights.as_deref().map(weigh).transpose()?;
-    let ignored = args.ignore.as_ref().map(|path| IgnoredPairs::read(path, data.rows(), model.labels())).transpose()?;
+    let ignored = args.ignore.as_ref().map(|path| IgnoredPairs::read(path, data.rows(), count)).transpose()?;
     let options = PredictOptions {
         k: args.k,
         logits: args.logits,
@@ -97,8 +118,30 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         ignored: ignored.as_ref(),
         progress: app.progress(),
     };
-    let scores = model.predict(features, &options)?;
+    let scores = match &model {
+        AnyModel::Linear(model) => model.predict(features, &options)?,
+        AnyModel::Tree(model) => search(args, model, features, &options, app)?,
+    };
     args::write(&Content::Scores(scores), &args.output, args.to.as_deref(), app)
+}
+
+/// The best labels of a model on trees.
+fn search(
+    args: &Args,
+    model: &TreeModel,
+    rows: &Features<'_>,
+    options: &PredictOptions<'_>,
+    app: &App,
+) -> Outcome<Csr<'static, f32>> {
+    let found = model.predict(rows, options, TreeSearch { beam: args.beam, max_nodes: args.max_nodes })?;
+    if args.beam.is_some() {
+        app.note("the search opened only the best nodes of each level (--beam): its labels are approximately the best");
+    }
+    if found.capped_rows > 0 {
+        let what = "rows ended at --max-nodes and may not have their best labels";
+        app.note(&format!("the searches of {} {what}", found.capped_rows));
+    }
+    Ok(found.scores)
 }
 
 /// The training counts that the model remembers.
