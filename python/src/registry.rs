@@ -9,6 +9,7 @@ use unmissed::metrics::{self, Estimator, METRICS, Shape};
 use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::{PROPENSITY_MODELS, PropensityModel};
 use unmissed::spec::{self, Named};
+use unmissed::tree::TREE_BUILDERS;
 
 fn entries<T: Named + ?Sized>(entries: &[&'static T]) -> Vec<(&'static str, &'static str)> {
     entries.iter().map(|entry| (entry.name(), entry.summary())).collect()
@@ -29,8 +30,9 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "estimators" => Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
         "metrics" => entries(METRICS),
         "losses" => entries(LOSSES),
+        "trees" => entries(TREE_BUILDERS),
         _ => {
-            let names = ["formats", "generators", "models", "curves", "propensity-estimators", "metrics", "estimators", "losses"];
+            let names = ["formats", "generators", "models", "curves", "propensity-estimators", "metrics", "estimators", "losses", "trees"];
             return Err(exception(spec::unknown("registry", name, &names)));
         }
     })

@@ -3,7 +3,7 @@
 use crate::evaluate::json;
 use pyo3::prelude::*;
 use serde_json::json as object;
-use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, TrainRequest};
+use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, TrainRequest, TreeRequest};
 
 /// The default request of each verb, as JSON.
 #[pyfunction]
@@ -13,5 +13,6 @@ pub(crate) fn default_requests() -> PyResult<String> {
         "audit": AuditRequest::default(),
         "evaluate": EvaluateRequest::default(),
         "train": TrainRequest::default(),
+        "tree": TreeRequest::default(),
     }))
 }

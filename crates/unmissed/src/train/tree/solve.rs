@@ -22,8 +22,8 @@ use crate::rng::{Purpose, below, stream};
 use crate::train::lines::{Line, Lines, add};
 use std::ops::Range;
 
-/// The size of the bias's feature, as a share of that of rows.
-const BIAS_SIZE: f64 = 0.5;
+/// The size of the bias's feature, as a share of that of rows. At larger ones the bias overshoots where features say much the same.
+const BIAS_SIZE: f64 = 0.1;
 
 /// How many entries ahead of the present one memory is asked for.
 const AHEAD: usize = 12;
