@@ -17,4 +17,5 @@ mod propensity;
 mod reproduce;
 mod rows;
 mod train;
+mod trees;
 mod workdir;

@@ -46,6 +46,7 @@ impl Workdir {
         dir.run("annotate plan --test test.txt --predictions p.txt --budget 60 -o answers").ok();
         dir.write("answers/judged.csv", judged(&dir.read("answers/pairs.csv")).as_bytes());
         sample_model(&dir.path("model.safetensors"));
+        dir.run("train train.txt -o tree.safetensors --tree kmeans:branch=2,leaf=4").ok();
         dir
     }
 

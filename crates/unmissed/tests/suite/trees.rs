@@ -328,7 +328,7 @@ fn the_plug_in_is_right_when_labels_go_missing_together() {
     }
     let data = Dataset::new(Some(Features::Sparse(Csr::from_rows(2, x).unwrap())), Labels::from_ids(4, y).unwrap()).unwrap();
     let p = Propensities::new("known", vec![0.5; 4]).unwrap();
-    let settled = TreeRequest { cost: 100.0, passes: 60, tolerance: 1e-4, ..request("kmeans:branch=2,leaf=2") };
+    let settled = TreeRequest { cost: 0.1, passes: 60, tolerance: 1e-5, ..request("kmeans:branch=2,leaf=2") };
     let model = TreeTrainer::new(settled.clone()).propensities(&p).train(&data).unwrap().0;
     let probe = Features::Sparse(Csr::from_rows(2, [[(0, 1.0f32)], [(1, 1.0)]]).unwrap());
     let found = model.score(&probe, &everything(2, 4)).unwrap();

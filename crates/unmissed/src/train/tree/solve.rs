@@ -81,7 +81,8 @@ fn solve_lanes<const W: usize>(rows: &NodeRows<'_>, lanes: Range<usize>, setting
         } else {
             let moved = pass(rows, &order, settings, &mut state);
             (0..W).for_each(|lane| state.centre[lane] += state.size * state.pull[lane]);
-            moved
+            // The bias may still be on its way when rows hardly move.
+            moved || state.pull.iter().any(|pull| (state.size * pull).abs() > settings.tolerance)
         };
         if !moved {
             break;
