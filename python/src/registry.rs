@@ -32,7 +32,8 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "losses" => entries(LOSSES),
         "trees" => entries(TREE_BUILDERS),
         _ => {
-            let names = ["formats", "generators", "models", "curves", "propensity-estimators", "metrics", "estimators", "losses", "trees"];
+            let names =
+                ["formats", "generators", "models", "curves", "propensity-estimators", "metrics", "estimators", "losses", "trees"];
             return Err(exception(spec::unknown("registry", name, &names)));
         }
     })

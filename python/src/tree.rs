@@ -65,7 +65,13 @@ impl TreeSettings<'_> {
 
 /// Trains a model on trees.
 #[pyfunction]
-pub(crate) fn train_tree(py: Python<'_>, rows: Rows<'_>, labels: Sparse<'_>, settings: TreeSettings<'_>, how: How) -> PyResult<Trees> {
+pub(crate) fn train_tree(
+    py: Python<'_>,
+    rows: Rows<'_>,
+    labels: Sparse<'_>,
+    settings: TreeSettings<'_>,
+    how: How,
+) -> PyResult<Trees> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
     let request = settings.request().map_err(exception)?;
     let propensities = settings.propensities.as_ref().map(|given| given.propensities()).transpose()?.transpose();
@@ -181,7 +187,8 @@ impl Trees {
     fn write_tree(&self, py: Python<'_>, tree: usize, path: PathBuf) -> PyResult<()> {
         alone(py, || {
             let count = self.model.trees().len();
-            let missing = || Error::value("there is no such tree").expected(format!("a number below {count}")).found(tree.to_string());
+            let missing =
+                || Error::value("there is no such tree").expected(format!("a number below {count}")).found(tree.to_string());
             given::write(self.model.trees().get(tree).ok_or_else(missing)?, &path)
         })
     }

@@ -19,7 +19,8 @@ fn words(rows: usize, features: u32, labels: u32, seed: u64) -> Dataset<'static>
         let mut own: Vec<u32> = (0..(draw(row, 9) * 3.5) as u32).map(label).collect();
         own.sort_unstable();
         own.dedup();
-        let mut entries: Vec<u32> = own.iter().flat_map(|label| (0..3).map(move |word| (label * 7 + word * 13) % features)).collect();
+        let mut entries: Vec<u32> =
+            own.iter().flat_map(|label| (0..3).map(move |word| (label * 7 + word * 13) % features)).collect();
         entries.extend((0..3).map(|word| (draw(row, 20 + word) * f64::from(features)) as u32));
         entries.sort_unstable();
         entries.dedup();
@@ -44,15 +45,18 @@ fn everything(rows: usize, labels: usize) -> Labels<'static> {
 }
 
 /// The best labels by scoring all of them.
-fn brute_force(model: &TreeModel, data: &Features<'_>, k: usize, factor: impl Fn(usize, u32) -> Option<f64>) -> Vec<Vec<(u32, f64)>> {
+fn brute_force(
+    model: &TreeModel,
+    data: &Features<'_>,
+    k: usize,
+    factor: impl Fn(usize, u32) -> Option<f64>,
+) -> Vec<Vec<(u32, f64)>> {
     let all = model.score(data, &everything(data.rows(), model.labels())).unwrap();
     (0..data.rows())
         .map(|row| {
             let scores = all.row(row).1;
-            let mut ranked: Vec<(u32, f64)> = (0u32..)
-                .zip(scores)
-                .filter_map(|(label, score)| Some((label, f64::from(*score) * factor(row, label)?)))
-                .collect();
+            let mut ranked: Vec<(u32, f64)> =
+                (0u32..).zip(scores).filter_map(|(label, score)| Some((label, f64::from(*score) * factor(row, label)?))).collect();
             ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             ranked.truncate(k);
             ranked
@@ -118,7 +122,8 @@ fn ignored_labels_thresholds_and_propensities_are_kept_to() {
     let features = data.features().unwrap();
     let p: Vec<f64> = (0..50).map(|label| 0.1 + 0.9 * uniform_at(3, label)).collect();
     let p = Propensities::new("known", p).unwrap();
-    let pairs = (0..200).flat_map(|row| (0..50).filter(move |label| (row + *label as usize).is_multiple_of(3)).map(move |label| (row, label)));
+    let pairs = (0..200)
+        .flat_map(|row| (0..50).filter(move |label| (row + *label as usize).is_multiple_of(3)).map(move |label| (row, label)));
     let ignored = IgnoredPairs::from_pairs(200, 50, pairs).unwrap();
     for trees in [1, 3] {
         let model = train(TreeRequest { trees, ..request("kmeans:branch=4,leaf=6") }, &data);
@@ -322,7 +327,8 @@ fn the_plug_in_is_right_when_labels_go_missing_together() {
         // are observed on half of the rows, the same rows.
         let observed = draw(1) < 0.5;
         let labels = [2 * group, 2 * group + 1].into_iter().zip([0.9, 0.6]);
-        let own = labels.filter(|(label, chance)| observed && draw(10 + label) < *chance).map(|(label, _)| label).collect::<Vec<_>>();
+        let own =
+            labels.filter(|(label, chance)| observed && draw(10 + label) < *chance).map(|(label, _)| label).collect::<Vec<_>>();
         x.push(vec![(group, 1.0f32)]);
         y.push(own);
     }
@@ -359,7 +365,9 @@ fn builders_have_names_of_their_own() {
     for builder in TREE_BUILDERS {
         assert!(builder.syntax().starts_with(builder.name()) && !builder.summary().is_empty());
     }
-    for broken in ["oak", "kmeans:leaf=0", "kmeans:branch=1", "kmeans:leaf=1.5", "kmeans:depth=3", "huffman:leaf=3", "given", "given:"] {
+    for broken in
+        ["oak", "kmeans:leaf=0", "kmeans:branch=1", "kmeans:leaf=1.5", "kmeans:depth=3", "huffman:leaf=3", "given", "given:"]
+    {
         assert!(broken.parse::<unmissed::tree::TreeSpec>().is_err(), "{broken}");
     }
 }

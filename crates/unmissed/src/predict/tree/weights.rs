@@ -268,3 +268,70 @@ impl BlockView<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_in_blocks_of_alike_width() {
+        let widths = |lanes: usize| blocks_of(lanes).map(|block| block.len()).collect::<Vec<_>>();
+        assert_eq!((widths(1), widths(64), widths(65)), (vec![1], vec![64], vec![33, 32]));
+        assert_eq!(widths(470).iter().sum::<usize>(), 470);
+        assert!(widths(0).is_empty());
+    }
+
+    /// A tree of three labels below one node, with weights for features 1 and 4.
+    fn parts() -> (Vec<Tree>, [Vec<u64>; 2], Vec<f32>, Vec<u32>, [Vec<u8>; 2], Vec<u16>) {
+        let tree = Tree::new(vec![0, 1, 2], vec![0, 3], vec![1, 2, 3]).unwrap();
+        let half = to_half(0.5);
+        (vec![tree], [vec![0, 2], vec![0, 3]], vec![0.0; 3], vec![1, 4], [vec![2, 1], vec![0, 2, 1]], vec![half; 3])
+    }
+
+    #[test]
+    fn what_is_not_the_weights_of_the_trees_is_rejected() {
+        let new = |change: &dyn Fn(&mut [Vec<u64>; 2], &mut Vec<f32>, &mut Vec<u32>, &mut [Vec<u8>; 2], &mut Vec<u16>)| {
+            let (trees, mut starts, mut bias, mut features, mut bytes, mut values) = parts();
+            change(&mut starts, &mut bias, &mut features, &mut bytes, &mut values);
+            let (starts, bytes) = (starts.map(Array::from), bytes.map(Array::from));
+            Weights::new(&trees, 5, starts, (bias.into(), features.into()), bytes, values.into())
+        };
+        assert!(new(&|_, _, _, _, _| {}).is_ok());
+        assert!(new(&|_, bias, _, _, _| bias[1] = f32::NAN).is_err());
+        assert!(new(&|_, bias, _, _, _| bias.truncate(2)).is_err());
+        assert!(new(&|starts, _, _, _, _| starts[0] = vec![0]).is_err());
+        assert!(new(&|starts, _, _, _, _| starts[0] = vec![1, 2]).is_err());
+        assert!(new(&|starts, _, _, _, _| starts[1] = vec![0, 4]).is_err());
+        assert!(new(&|_, _, features, _, _| features[1] = 5).is_err());
+        assert!(new(&|_, _, features, _, _| features[1] = 1).is_err());
+        assert!(new(&|_, _, _, bytes, _| bytes[0] = vec![3, 0]).is_err());
+        assert!(new(&|_, _, _, bytes, _| bytes[0] = vec![2, 2]).is_err());
+        assert!(new(&|_, _, _, bytes, _| bytes[0] = vec![255, 1]).is_err());
+        assert!(new(&|_, _, _, bytes, _| bytes[1][2] = 3).is_err());
+        assert!(new(&|_, _, _, bytes, _| bytes[1].truncate(2)).is_err());
+        assert!(new(&|_, _, _, _, values| values[0] = 0x7c00).is_err());
+    }
+
+    #[test]
+    fn looking_up_and_searching_add_the_same() {
+        let mut block = BlockWeights { bias: vec![0.0; 40], ..BlockWeights::default() };
+        for feature in (0..500u32).filter(|feature| feature % 3 != 1) {
+            let weights: Vec<f32> =
+                (0..40u32).map(|lane| if (feature + lane) % 7 == 0 { (feature + lane) as f32 / 100.0 } else { 0.0 }).collect();
+            block.push(feature, &weights, 0.05);
+        }
+        let tree = Tree::new((0..40).collect(), vec![0, 40], (1..=40).collect()).unwrap();
+        let weights = Weights::of_blocks(&[tree], 500, [block]).unwrap();
+        let mut lookup = Lookup::new(500);
+        weights.block(0).spread(&mut lookup);
+        for step in [1usize, 2, 5, 17, 99, 499] {
+            let features: Vec<u32> = (0..500).step_by(step).collect();
+            let values: Vec<f32> = features.iter().map(|feature| (*feature as f32).sin()).collect();
+            let (mut spread, mut searched) = ([0.0; WIDTH], [0.0; WIDTH]);
+            weights.block(0).add_spread(&lookup, &features, &values, &mut spread);
+            weights.block(0).add_searched(&features, &values, &mut searched);
+            assert_eq!(spread, searched);
+            assert!(step > 99 || spread.iter().any(|sum| *sum != 0.0));
+        }
+    }
+}

@@ -66,27 +66,31 @@ pub(super) fn solve(rows: &NodeRows<'_>, lanes: Range<usize>, settings: &Setting
 fn solve_lanes<const W: usize>(rows: &NodeRows<'_>, lanes: Range<usize>, settings: &Settings, number: u64) -> Result<BlockWeights> {
     let mut state = State::<W>::new(rows, lanes.clone(), settings);
     let mut rng = stream(settings.seed, Purpose::TreeSteps, number);
-    let mut order: Vec<u32> = (0u32..).take(rows.len()).collect();
-    for round in 0..settings.passes {
+    let mut all: Vec<u32> = (0u32..).take(rows.len()).collect();
+    let mut shuffle = |order: &mut [u32]| {
         for last in (1..order.len()).rev() {
             order.swap(last, below(&mut rng, last as u64 + 1) as usize);
         }
-        let moved = if round == 0 {
-            // The bias starts at the log-odds of the lane, and stays there while each row moves it for the first time.
-            let size = std::mem::replace(&mut state.size, 0.0);
-            let moved = pass(rows, &order, settings, &mut state);
-            state.size = size;
-            state.keep_bias(rows, &lanes, settings);
-            moved
-        } else {
-            let moved = pass(rows, &order, settings, &mut state);
-            (0..W).for_each(|lane| state.centre[lane] += state.size * state.pull[lane]);
-            // The bias may still be on its way when rows hardly move.
-            moved || state.pull.iter().any(|pull| (state.size * pull).abs() > settings.tolerance)
-        };
-        if !moved {
+    };
+    shuffle(&mut all);
+    // The bias starts at the log-odds of the lane, and stays there while each row moves it for the first time.
+    let size = std::mem::replace(&mut state.size, 0.0);
+    let mut moving = pass(rows, &all, settings, &mut state);
+    state.size = size;
+    state.keep_bias(rows, &lanes, settings);
+    for round in 1..settings.passes {
+        // Most rows soon stay where they are: two of three passes leave them out.
+        let full = round % 3 == 1 || round + 1 == settings.passes;
+        let order = if full { &mut all } else { &mut moving };
+        shuffle(order);
+        let moved = pass(rows, order, settings, &mut state);
+        (0..W).for_each(|lane| state.centre[lane] += state.size * state.pull[lane]);
+        // The bias may still be on its way when rows hardly move.
+        let drifts = state.pull.iter().any(|pull| (state.size * pull).abs() > settings.tolerance);
+        if full && moved.is_empty() && !drifts {
             break;
         }
+        moving = moved;
     }
     let width = lanes.len();
     let bias = (0..width).map(|lane| state.centre[lane] + state.size * state.pull[lane]).collect();
@@ -141,12 +145,12 @@ impl<const W: usize> State<W> {
     }
 }
 
-/// A step on each row in turn; whether any row moved.
+/// A step on each row in turn; the rows that moved.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
-fn pass<const W: usize>(rows: &NodeRows<'_>, order: &[u32], settings: &Settings, state: &mut State<W>) -> bool {
+fn pass<const W: usize>(rows: &NodeRows<'_>, order: &[u32], settings: &Settings, state: &mut State<W>) -> Vec<u32> {
     let State { weights, chances, centre, pull, size, open } = state;
     let (weights, chances) = (weights.get_mut(), chances.get_mut());
-    let mut moved = false;
+    let mut moved = Vec::new();
     for (place, &number) in order.iter().enumerate() {
         let index = number as usize;
         if let Some(&next) = order.get(place + 1) {
@@ -177,7 +181,7 @@ fn pass<const W: usize>(rows: &NodeRows<'_>, order: &[u32], settings: &Settings,
             largest = largest.max(changes[lane].abs());
         }
         if largest > settings.tolerance {
-            moved = true;
+            moved.push(number);
             for lane in 0..W {
                 line[lane] -= changes[lane];
                 changes[lane] *= cost;
