@@ -53,7 +53,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         Inverse propensities above this count as this.
     cost : float, default 10.0
         What the loss of a row counts against the penalty of a node's weights, as the C of support vector machines.
-    passes : int, default 8
+    passes : int, default 10
         Passes of the solver over the rows of a node.
     tol : float, default 0.01
         A row is left out of a pass when none of its probabilities would change by more than this.
@@ -101,7 +101,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         correction: str = "plugin",
         clip: float | None = None,
         cost: float = 10.0,
-        passes: int = 8,
+        passes: int = 10,
         tol: float = 0.01,
         prune: float = 0.3,
         normalize: bool | None = None,

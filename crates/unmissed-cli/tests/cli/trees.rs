@@ -12,7 +12,7 @@ fn trees_are_trained_searched_and_inspected() {
     dir.run("predict t.safetensors test.txt -k 3 -o t.txt").ok();
     assert_eq!(dir.read("t.txt").lines().count(), 101);
     assert!(dir.read("t.txt").lines().skip(1).all(|line| line.split(' ').count() == 3));
-    let found = dir.json("evaluate test.txt --predictions t.txt -k 1 --metrics precision");
+    let found = dir.json("evaluate --test test.txt --predictions t.txt -k 1 --metrics precision");
     assert!(found.to_string().contains("precision"));
     let inspected = dir.run("inspect t.safetensors").ok();
     assert!(inspected.contains("kmeans:branch=3,leaf=3") && inspected.contains("made by"), "{inspected}");

