@@ -40,6 +40,24 @@ pub fn read_model(bytes: &[u8]) {
     }
 }
 
+/// Reads `bytes` as a model on trees, and looks at what comes out.
+pub fn read_tree_model(bytes: &[u8]) {
+    if let Ok(source) = Source::of_bytes("input", bytes.to_vec())
+        && let Ok((model, _)) = file::read_tree_source(source)
+    {
+        let _ = model.summary();
+    }
+}
+
+/// Reads `bytes` as a hierarchy of labels.
+pub fn read_tree(bytes: &[u8]) {
+    let path = file_of(bytes);
+    if let Ok(tree) = unmissed::tree::given::read(&path, KEYS as usize) {
+        assert!((0..KEYS as u32).all(|label| !tree.path(label).is_empty()));
+    }
+    let _ = std::fs::remove_file(path);
+}
+
 /// Reads `bytes` as a tally, as they are and with a checksum that fits, and finishes what comes out.
 pub fn read_tally(bytes: &[u8]) {
     let signed = [bytes, blake3::hash(bytes).as_bytes()].concat();

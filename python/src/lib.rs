@@ -25,6 +25,7 @@ mod requests;
 mod rows;
 mod run;
 mod stream;
+mod tree;
 
 /// The native part of `unmissed`.
 #[pymodule]
@@ -63,6 +64,8 @@ mod _core {
     use crate::run::panics;
     #[pymodule_export]
     use crate::stream::{Stream, count_labels, finish_tally, merge_tallies};
+    #[pymodule_export]
+    use crate::tree::{Trees, read_tree_model, train_tree, tree_of_bytes};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

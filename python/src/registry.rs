@@ -11,6 +11,7 @@ use unmissed::optimize::objectives::OBJECTIVES;
 use unmissed::propensity::estimators::PROPENSITY_ESTIMATORS;
 use unmissed::propensity::models::{PROPENSITY_MODELS, PropensityModel};
 use unmissed::spec::{self, Named};
+use unmissed::tree::TREE_BUILDERS;
 
 fn entries<T: Named + ?Sized>(entries: &[&'static T]) -> Vec<(&'static str, &'static str)> {
     entries.iter().map(|entry| (entry.name(), entry.summary())).collect()
@@ -31,6 +32,7 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "estimators" => Estimator::ALL.iter().map(|estimator| (estimator.name(), estimator.summary())).collect(),
         "metrics" => entries(METRICS),
         "losses" => entries(LOSSES),
+        "trees" => entries(TREE_BUILDERS),
         "objectives" => entries(OBJECTIVES),
         "methods" => entries(METHODS),
         _ => {
@@ -45,6 +47,7 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
                 "losses",
                 "objectives",
                 "methods",
+                "trees",
             ];
             return Err(exception(spec::unknown("registry", name, &names)));
         }

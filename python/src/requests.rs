@@ -3,7 +3,7 @@
 use crate::evaluate::json;
 use pyo3::prelude::*;
 use serde_json::json as object;
-use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, OptimizeRequest, TrainRequest};
+use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, OptimizeRequest, TrainRequest, TreeRequest};
 
 /// The default request of each verb, as JSON.
 #[pyfunction]
@@ -14,5 +14,6 @@ pub(crate) fn default_requests() -> PyResult<String> {
         "evaluate": EvaluateRequest::default(),
         "optimize": OptimizeRequest::default(),
         "train": TrainRequest::default(),
+        "tree": TreeRequest::default(),
     }))
 }

@@ -19,7 +19,7 @@ RENAMED = {
 }
 
 #: Fields that Python leaves as they are: shards, files and memory belong to the command line, evidence goes to `fit`.
-NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": {"gates"}, "optimize": set(), "train": {"validation", "memory", "controlled", "later"}}
+NOT_IN_PYTHON = {"annotate": set(), "evaluate": {"shard"}, "audit": {"gates"}, "optimize": set(), "train": {"validation", "memory", "controlled", "later"}, "tree": set()}
 
 #: Keywords that say how work is done, in which form data come, or what the data are: no choices about the result.
 OF_PYTHON = {
@@ -30,6 +30,7 @@ OF_PYTHON = {
               "baseline", "json", "label_names", "row_names", "row_text", "labels_csv", "rows_csv"},
     "optimize": {"scores", "train", "test", "n_labels"},
     "train": set(),
+    "tree": set(),
 }
 
 
@@ -45,11 +46,11 @@ def as_python(field, value):
     return tuple(value) if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("verb", ["annotate", "evaluate", "audit", "optimize", "train"])
+@pytest.mark.parametrize("verb", ["annotate", "evaluate", "audit", "optimize", "train", "tree"])
 def test_defaults_are_those_of_the_library(verb):
-    if verb == "train":
+    if verb in ("train", "tree"):
         pytest.importorskip("sklearn")
-    function = {"annotate": "annotation_plan", "evaluate": "evaluate", "audit": "audit", "optimize": "optimize_predictions", "train": "OneVsRest"}[verb]
+    function = {"annotate": "annotation_plan", "evaluate": "evaluate", "audit": "audit", "optimize": "optimize_predictions", "train": "OneVsRest", "tree": "LabelTree"}[verb]
     request = json.loads(_core.default_requests())[verb]
     keywords = {name: one.default for name, one in inspect.signature(getattr(um, function)).parameters.items()}
     ours = {name: default for name, default in keywords.items() if name not in OF_PYTHON[verb] | {"n_jobs", "verbose"}}

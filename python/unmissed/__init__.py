@@ -8,7 +8,7 @@
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
 number, `Evaluator` takes rows batch by batch, and `audit` puts everything together. `annotation_plan` draws pairs for people to
 judge. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
-label is to be observed. `OneVsRest` trains models, `optimize_predictions` chooses the labels that are best for a metric,
+label is to be observed. `OneVsRest` trains models, `LabelTree` those for very many labels, `optimize_predictions` chooses the labels that are best for a metric,
 `cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and
 `datasets` bring data, `stats` describes them, `mask` removes labels, `compat` has the functions of other
 libraries, `types` the types of what functions take.
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ._row_propensity import fit_row_propensity as fit_row_propensity
     from ._scorer import scorer as scorer
     from ._stream import Evaluator as Evaluator
+    from ._tree import LabelTree as LabelTree
 
 #: Where names live.
 _HOME = {
@@ -79,6 +80,7 @@ _HOME = {
     "_row_propensity": ["RowPropensity", "fit_row_propensity"],
     "_scorer": ["scorer"],
     "_stream": ["Evaluator"],
+    "_tree": ["LabelTree"],
     "compat": [],
     "datasets": [],
     "types": [],

@@ -65,6 +65,7 @@ mod sigmoid;
 pub mod spec;
 mod top_k;
 pub mod train;
+pub mod tree;
 
 pub use error::{Error, Result};
 

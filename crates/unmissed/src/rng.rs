@@ -60,6 +60,12 @@ pub(crate) enum Purpose {
     OptimizeDraws = 42,
     /// What is drawn for whole labels along with them, by draw.
     OptimizeLabels = 43,
+    /// Where the two parts of a node's labels start, by tree and range.
+    TreeSplits = 40,
+    /// Labels of a random tree into an order, by tree.
+    TreeOrder = 44,
+    /// The order of rows in the passes on a tree's nodes, by tree and lane.
+    TreeSteps = 45,
 }
 
 /// The stream for `index` under `purpose`.

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use unmissed::Error;
 use unmissed::cells;
-use unmissed::predict::file::{self, TrainOutcome, Trial};
+use unmissed::predict::file::{self, AnyModel, TrainOutcome, Trial};
 use unmissed::predict::{About, ModelSummary, Normalize};
 use unmissed::report::{Cell, Column, Document, Shown, Table};
 use unmissed::train::Solver;
@@ -26,8 +26,21 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     app.progress().begin(&format!("reading {}", args.model.display()), 0);
-    let (model, about) = file::read(&args.model, !args.no_mmap)?;
+    let (model, about) = file::read_any(&args.model, !args.no_mmap)?;
     let size = std::fs::metadata(&args.model).map_err(|cause| Error::io("cannot open", &args.model, cause))?.len();
+    let model = match model {
+        AnyModel::Linear(model) => model,
+        AnyModel::Tree(model) => {
+            let summary = model.summary();
+            let mut table = Table::new("model", ["property", "value"]);
+            super::train::summary_rows(&summary, &about, &mut table);
+            table.row([Cell::from("seed"), Cell::from(about.seed.to_string())]);
+            table.row([Cell::from("rows trained on"), about.rows.map_or(Cell::Missing, |rows| Cell::Int(rows as i64))]);
+            table.row([Cell::from("file, bytes"), Cell::Int(size as i64)]);
+            let data = json!({"summary": summary, "about": about.to_json()?, "file_bytes": size});
+            return app.emit(&Document::new().table(table).data(data)?);
+        }
+    };
     let summary = model.summary();
     let document = Document::new().table(properties(&summary, &about, size));
     let choice = about.outcome.as_ref().and_then(|outcome| outcome.choice.as_ref());

@@ -16,6 +16,7 @@ use unmissed::report::renderers::RENDERERS;
 use unmissed::report::{Document, Table};
 use unmissed::spec::{self, Named};
 use unmissed::train::GRIDS;
+use unmissed::tree::TREE_BUILDERS;
 
 /// List what can be named in options: formats, generators, propensity models, ...
 #[derive(clap::Args)]
@@ -64,6 +65,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         registry("losses", "what training minimises (--loss)", LOSSES),
         registry("objectives", "what predictions are optimised for (unmissed optimize --metric)", OBJECTIVES),
         registry("methods", "how they are optimised (unmissed optimize --method)", METHODS),
+        registry("trees", "trees over labels (train --tree)", TREE_BUILDERS),
         registry("experiments", "the paper's experiments (unmissed reproduce)", EXPERIMENTS),
         registry("grids", "settings that tuning tries (--grid)", GRIDS),
         Registry {

@@ -6,9 +6,10 @@ use crate::args::{self, Reading};
 use std::path::{Path, PathBuf};
 use unmissed::Error;
 use unmissed::data::formats::Content;
-use unmissed::data::{Features, IgnoredPairs, LabelStats};
+use unmissed::data::{Csr, Features, IgnoredPairs, LabelStats};
 use unmissed::optimize::Optimization;
-use unmissed::predict::{About, Model, PredictOptions, file};
+use unmissed::predict::file::{self, AnyModel};
+use unmissed::predict::{About, PredictOptions, TreeModel, TreeSearch};
 use unmissed::propensity::models::{self, PropensitySpec};
 use unmissed::propensity::{Origin, Propensities};
 use unmissed::request::OptimizeRequest;
@@ -18,7 +19,7 @@ use unmissed::request::OptimizeRequest;
 #[command(
     after_help = "The score of a label is its probability, sigmoid(z); with --propensity it is sigmoid(z) / p, the correction \
 for a model that was trained on observed labels as if they were complete; with --weights it is multiplied by the label's weight. \
-Corrected probabilities are not clipped at 1. --threshold compares the probability, corrected but not weighed.
+Corrected probabilities are not clipped at 1, those of models on trees are. --threshold compares the probability, corrected but not weighed.
 
 With --optimize the labels are chosen that are best for another metric than precision, as 'unmissed optimize' does, and what that is worth \
 is printed; propensities are then capped at 1, and those of a model that was trained with them count for priors alone.
@@ -31,6 +32,7 @@ Examples:
   unmissed predict model.safetensors test.txt -k 12 --threshold 0.5 -o likely.txt
   unmissed predict model.safetensors test.txt --weights log -o tail.txt
   unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt
+  unmissed predict tree.safetensors test.txt -k 3 -o from-tree.txt
   unmissed predict model.safetensors test.txt --optimize macro-f@3 -o best.txt"
 )]
 pub(crate) struct Args {
@@ -66,6 +68,13 @@ pub(crate) struct Args {
     /// From how many of a row's most probable labels --optimize chooses
     #[arg(long, value_name = "N", default_value_t = CANDIDATES, requires = "optimize")]
     candidates: usize,
+    /// Models on trees: open only this many nodes of each level, which is faster and approximate [default: as many as it takes to
+    /// find the best labels]
+    #[arg(long, value_name = "N")]
+    beam: Option<usize>,
+    /// Models on trees: open at most this many nodes per row
+    #[arg(long, value_name = "N", conflicts_with = "beam")]
+    max_nodes: Option<usize>,
     /// Scores are logits instead of probabilities
     #[arg(long, conflicts_with_all = ["propensity", "weights"])]
     logits: bool,
@@ -85,25 +94,45 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     args::check_output(&args.output, &inputs)?;
     let spec = args.propensity.as_deref().map(models::parse).transpose()?;
     app.progress().begin(&format!("reading {}", args.model.display()), 0);
-    let (model, about) = file::read(&args.model, args.reading.mmap())?;
+    let (model, about) = file::read_any(&args.model, args.reading.mmap())?;
+    let trees = matches!(model, AnyModel::Tree(_));
+    if !trees && (args.beam.is_some() || args.max_nodes.is_some()) {
+        let what = "--beam and --max-nodes are for models on trees";
+        return Err(Error::value(what).hint("this model scores every label").in_file(&args.model).into());
+    }
     let data = args.reading.dataset(&args.data, app)?;
     let features = data.features().ok_or_else(|| {
         Error::value("there are no features").expected("rows with features, as the model was trained on").in_file(&args.data)
     })?;
-    model.check_rows(features).map_err(|error| error.in_file(&args.data))?;
+    let check = match &model {
+        AnyModel::Linear(model) => model.check_rows(features),
+        AnyModel::Tree(model) => model.check_rows(features),
+    };
+    check.map_err(|error| error.in_file(&args.data))?;
+    let count = match &model {
+        AnyModel::Linear(model) => model.labels(),
+        AnyModel::Tree(model) => model.labels(),
+    };
     let stats = match &args.train {
         Some(path) => Some(LabelStats::of(args.reading.dataset(path, app)?.labels())),
         None => counts(&about)?,
     };
-    let ignored = args.ignore.as_ref().map(|path| IgnoredPairs::read(path, data.rows(), model.labels())).transpose()?;
+    let ignored = args.ignore.as_ref().map(|path| IgnoredPairs::read(path, data.rows(), count)).transpose()?;
+    let given = Given {
+        model: &model,
+        labels: count,
+        about: &about,
+        features,
+        spec: spec.as_ref(),
+        stats: stats.as_ref(),
+        ignored: ignored.as_ref(),
+    };
     if let Some(metric) = &args.optimize {
-        let (spec, stats, ignored) = (spec.as_ref(), stats.as_ref(), ignored.as_ref());
-        return optimize(metric, args, app, &Given { model: &model, about: &about, features, spec, stats, ignored });
+        return optimize(metric, args, app, &given);
     }
-    let labels = model.labels() as u64;
-    let propensity = spec.as_ref().map(|spec| spec.per_label(stats.as_ref(), labels)).transpose()?;
+    let propensity = spec.as_ref().map(|spec| spec.per_label(stats.as_ref(), count as u64)).transpose()?;
     warn_of_two_corrections(propensity.as_ref(), &about, app);
-    let weigh = |how| inputs::weights(how, stats.as_ref(), propensity.as_ref(), model.labels());
+    let weigh = |how| inputs::weights(how, stats.as_ref(), propensity.as_ref(), count);
     let weights = args.weights.as_deref().map(weigh).transpose()?;
     let how = args.weights.as_deref().map(str::parse).transpose()?;
     inputs::warn_of_weights(how.as_ref(), propensity.is_some() || about.propensity.is_some(), app);
@@ -116,7 +145,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         ignored: ignored.as_ref(),
         progress: app.progress(),
     };
-    let scores = model.predict(features, &options)?;
+    let scores = given.predict(args, &options, app)?;
     args::write(&Content::Scores(scores), &args.output, args.to.as_deref(), app)
 }
 
@@ -127,10 +156,10 @@ const CANDIDATES: usize = 100;
 fn optimize(metric: &str, args: &Args, app: &App, given: &Given<'_>) -> Outcome<()> {
     let k = Some(args.k).filter(|k| *k != PredictOptions::default().k);
     let (metric, k) = super::optimize::objective(Some(metric), k)?;
-    let (labels, about) = (given.model.labels(), given.about);
+    let (labels, about) = (given.labels, given.about);
     let wanted = args.candidates.max(k).min(labels);
     let options = PredictOptions { k: wanted, ignored: given.ignored, progress: app.progress(), ..PredictOptions::default() };
-    let scores = given.model.predict(given.features, &options)?;
+    let scores = given.predict(args, &options, app)?;
     let corrected = about.propensity.is_some();
     let own = || about.propensity.as_ref().and_then(Origin::curve).map(|curve| PropensitySpec::Curve(curve.clone()));
     let spec = given.spec.cloned().or_else(own);
@@ -156,12 +185,42 @@ fn optimize(metric: &str, args: &Args, app: &App, given: &Given<'_>) -> Outcome<
 
 /// What was read for a prediction.
 struct Given<'a> {
-    model: &'a Model,
+    model: &'a AnyModel,
+    labels: usize,
     about: &'a About,
     features: &'a Features<'a>,
     spec: Option<&'a PropensitySpec>,
     stats: Option<&'a LabelStats>,
     ignored: Option<&'a IgnoredPairs>,
+}
+
+impl Given<'_> {
+    /// The best labels of each row.
+    fn predict(&self, args: &Args, options: &PredictOptions<'_>, app: &App) -> Outcome<Csr<'static, f32>> {
+        Ok(match self.model {
+            AnyModel::Linear(model) => model.predict(self.features, options)?,
+            AnyModel::Tree(model) => search(args, model, self.features, options, app)?,
+        })
+    }
+}
+
+/// The best labels of a model on trees.
+fn search(
+    args: &Args,
+    model: &TreeModel,
+    rows: &Features<'_>,
+    options: &PredictOptions<'_>,
+    app: &App,
+) -> Outcome<Csr<'static, f32>> {
+    let found = model.predict(rows, options, TreeSearch { beam: args.beam, max_nodes: args.max_nodes })?;
+    if args.beam.is_some() {
+        app.note("the search opened only the best nodes of each level (--beam): its labels are approximately the best");
+    }
+    if found.capped_rows > 0 {
+        let what = "rows ended at --max-nodes and may not have their best labels";
+        app.note(&format!("the searches of {} {what}", found.capped_rows));
+    }
+    Ok(found.scores)
 }
 
 /// The training counts that the model remembers.

@@ -18,4 +18,5 @@ mod propensity;
 mod reproduce;
 mod rows;
 mod train;
+mod trees;
 mod workdir;

@@ -47,6 +47,7 @@ impl Workdir {
         dir.write("answers/judged.csv", judged(&dir.read("answers/pairs.csv")).as_bytes());
         sample_model(&dir.path("model.safetensors"));
         dir.run("predict model.safetensors test.txt -k 12 -o scores.txt").ok();
+        dir.run("train train.txt -o tree.safetensors --tree kmeans:branch=2,leaf=4").ok();
         dir
     }
 

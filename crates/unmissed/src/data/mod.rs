@@ -51,6 +51,7 @@ pub use rank_frequency::{RankCount, rank_frequency};
 pub use rate::Rate;
 pub use ratings::Ratings;
 pub use safe_text::{brief, printable, spreadsheet_safe};
+pub(crate) use source::Bytes;
 pub use source::Source;
 pub(crate) use split::split_rows_for;
 pub use split::{Kept, Split, keep_frequent, merge, split, split_rows};

@@ -86,6 +86,12 @@ impl Source {
         Source { head: Vec::new(), path, body, stamp: None }.with_head()
     }
 
+    /// Bytes that another source gave, under its name.
+    pub(crate) fn of_held(path: PathBuf, bytes: Bytes) -> Source {
+        let head = bytes.as_ref()[..bytes.as_ref().len().min(HEAD)].to_vec();
+        Source { path, head, body: Body::Whole(bytes), stamp: None }
+    }
+
     fn with_head(mut self) -> Result<Source> {
         match self.body {
             Body::Whole(ref mut bytes) => {

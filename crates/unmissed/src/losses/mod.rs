@@ -19,6 +19,7 @@ pub mod unbiased_squared_hinge;
 mod vector;
 
 pub(crate) use plugin_logistic::joint_gradients;
+pub(crate) use vector::sigmoids;
 
 use crate::error::Result;
 use crate::sealed::Sealed;

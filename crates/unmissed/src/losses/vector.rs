@@ -39,7 +39,7 @@ fn twice_artanh(x: f32) -> f32 {
 
 /// `(s, t)`: the sigmoids of z and -z, by one exponential and one quotient.
 #[inline(always)]
-pub(super) fn sigmoids(z: f32) -> (f32, f32) {
+pub(crate) fn sigmoids(z: f32) -> (f32, f32) {
     let small = exp(-z.abs());
     let larger = 1.0 / (1.0 + small);
     let smaller = small * larger;

@@ -1,7 +1,8 @@
 //! From features to ranked labels: [`Model`], one linear scorer for each label.
 //!
 //! Training writes models, prediction reads them. Training hands the weights over in [`Block`]s of neighbouring labels;
-//! [`Model::predict`] ranks the labels of rows, [`Model::logits`] gives all scores, and [`mod@file`] keeps models in files.
+//! [`Model::predict`] ranks the labels of rows, [`Model::logits`] gives all scores, and [`mod@file`] keeps models in files. [`mod@tree`]
+//! has the models for very many labels.
 
 mod batch;
 mod builder;
@@ -13,8 +14,10 @@ mod panel;
 mod scores;
 mod summary;
 mod top;
+pub mod tree;
 
 pub use file::{About, BlockStore};
 pub use model::{Block, Model, Normalize};
 pub use options::PredictOptions;
 pub use summary::ModelSummary;
+pub use tree::{TreeModel, TreePrediction, TreeSearch, TreeSummary};

@@ -39,6 +39,41 @@ impl Default for PredictOptions<'_> {
     }
 }
 
+/// Rejects options that make no sense for a model of so many labels.
+pub(super) fn check_options(options: &PredictOptions<'_>, labels: usize) -> Result<()> {
+    let for_each = |what: &str, found: usize| {
+        if found == labels {
+            return Ok(());
+        }
+        Err(Error::value(format!("the number of {what} is not that of the model's labels"))
+            .expected(labels.to_string())
+            .found(found.to_string()))
+    };
+    if options.k == 0 {
+        return Err(Error::value("the number of labels per row is out of range").expected("at least 1").found("0"));
+    }
+    if options.logits && (options.propensities.is_some() || options.weights.is_some()) {
+        return Err(Error::value("logits cannot be divided by propensities or weighed")
+            .hint("leave the logits out: probabilities can be corrected"));
+    }
+    if let Some(propensity) = options.propensities {
+        for_each("propensities", propensity.len())?;
+    }
+    if let Some(weights) = options.weights {
+        for_each("weights", weights.len())?;
+        if let Some(label) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            return Err(Error::value(format!("the weight of label {label} is out of range"))
+                .expected("a finite number of at least 0")
+                .found(digits(weights[label])));
+        }
+    }
+    let threshold = options.threshold.unwrap_or(0.0);
+    if !(0.0..=1.0).contains(&threshold) {
+        return Err(Error::value("the threshold is out of range").expected("a probability").found(digits(threshold)));
+    }
+    Ok(())
+}
+
 /// Checked options for one model.
 pub(super) struct Ranking {
     pub(super) k: usize,
@@ -55,36 +90,8 @@ pub(super) struct Ranking {
 impl Ranking {
     pub(super) fn new(options: &PredictOptions<'_>, model: &Model) -> Result<Ranking> {
         let labels = model.labels();
-        let for_each = |what: &str, found: usize| {
-            if found == labels {
-                return Ok(());
-            }
-            Err(Error::value(format!("the number of {what} is not that of the model's labels"))
-                .expected(labels.to_string())
-                .found(found.to_string()))
-        };
-        if options.k == 0 {
-            return Err(Error::value("the number of labels per row is out of range").expected("at least 1").found("0"));
-        }
-        if options.logits && (options.propensities.is_some() || options.weights.is_some()) {
-            return Err(Error::value("logits cannot be divided by propensities or weighed")
-                .hint("leave the logits out: probabilities can be corrected"));
-        }
-        if let Some(propensity) = options.propensities {
-            for_each("propensities", propensity.len())?;
-        }
-        if let Some(weights) = options.weights {
-            for_each("weights", weights.len())?;
-            if let Some(label) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-                return Err(Error::value(format!("the weight of label {label} is out of range"))
-                    .expected("a finite number of at least 0")
-                    .found(digits(weights[label])));
-            }
-        }
+        check_options(options, labels)?;
         let threshold = options.threshold.unwrap_or(0.0);
-        if !(0.0..=1.0).contains(&threshold) {
-            return Err(Error::value("the threshold is out of range").expected("a probability").found(digits(threshold)));
-        }
         let (inverse, weights) = (options.propensities.map(Propensities::inverse), options.weights.map(<[f64]>::to_vec));
         let k = options.k.min(labels.max(1));
         let mut ranking = Ranking { k, logits: options.logits, inverse, weights, threshold, least: f64::NEG_INFINITY };

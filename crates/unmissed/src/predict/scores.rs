@@ -95,20 +95,25 @@ impl Model {
 
     /// Rejects rows that the model was not made for.
     pub fn check_rows(&self, data: &Features<'_>) -> Result<()> {
-        let (expected, found) = (self.features(), data.cols());
-        // Sparse rows may end early: the features that are not there are zero.
-        let fits = match data {
-            Features::Sparse(_) => found <= expected,
-            Features::Dense(_) => found == expected,
-        };
-        if fits {
-            return Ok(());
-        }
-        Err(Error::value("the rows do not have the features of the model")
-            .expected(format!("{}{expected} features", if found > expected { "at most " } else { "" }))
-            .found(found.to_string())
-            .hint("features must be numbered as in the data that the model was trained on"))
+        check_features(self.features(), data)
     }
+}
+
+/// Rejects rows that a model with so many features was not made for.
+pub(super) fn check_features(expected: usize, data: &Features<'_>) -> Result<()> {
+    let found = data.cols();
+    // Sparse rows may end early: the features that are not there are zero.
+    let fits = match data {
+        Features::Sparse(_) => found <= expected,
+        Features::Dense(_) => found == expected,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Error::value("the rows do not have the features of the model")
+        .expected(format!("{}{expected} features", if found > expected { "at most " } else { "" }))
+        .found(found.to_string())
+        .hint("features must be numbered as in the data that the model was trained on"))
 }
 
 /// Work that threads share: some panels for some chunks of a batch. Rows are independent and so are labels, so any plan gives

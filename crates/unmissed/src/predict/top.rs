@@ -55,7 +55,7 @@ impl Model {
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
             for row in self.rank(&batch, &ranking, options.ignored)? {
                 ids.extend(row.iter().map(|key| key.label()));
-                scores.extend(told_apart(&row, &ranking));
+                scores.extend(told_apart(&row, |key| ranking.given(key.value(), key.logit(), key.label() as usize)));
                 offsets.push(ids.len() as u64);
             }
             options.progress.advance(batch.rows() as u64)?;
@@ -111,10 +111,10 @@ fn kept_of(ranking: &Ranking, ignored: Option<&IgnoredPairs>, row: usize) -> usi
 }
 
 /// The scores of a row's labels, best first, lower ones where ranks are.
-fn told_apart(row: &[FineKey], ranking: &Ranking) -> impl Iterator<Item = f32> {
+pub(super) fn told_apart(row: &[FineKey], given: impl Fn(FineKey) -> f32) -> impl Iterator<Item = f32> {
     let mut before: Option<(FineKey, f32)> = None;
     row.iter().map(move |&key| {
-        let score = ranking.given(key.value(), key.logit(), key.label() as usize);
+        let score = given(key);
         let score = match before {
             // Below 0 is no probability.
             Some((better, least)) if score >= least && !better.ties(key) => least.next_down().max(score.min(0.0)),
@@ -127,11 +127,11 @@ fn told_apart(row: &[FineKey], ranking: &Ranking) -> impl Iterator<Item = f32> {
 
 /// The best labels of a row so far.
 #[derive(Clone)]
-struct Best {
+pub(super) struct Best {
     /// No lower value has a place among them.
-    bar: f64,
+    pub(super) bar: f64,
     /// The worst is on top.
-    keys: BinaryHeap<FineKey>,
+    pub(super) keys: BinaryHeap<FineKey>,
     /// How many there can be.
     room: usize,
 }
@@ -162,7 +162,12 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
 }
 
 impl Best {
-    fn offer(&mut self, key: FineKey) {
+    /// None yet, of at most so many.
+    pub(super) fn new(room: usize) -> Best {
+        Best { bar: f64::NEG_INFINITY, keys: BinaryHeap::new(), room }
+    }
+
+    pub(super) fn offer(&mut self, key: FineKey) {
         if self.keys.len() < self.room {
             self.keys.push(key);
         } else if let Some(mut worst) = self.keys.peek_mut()

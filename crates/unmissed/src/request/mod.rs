@@ -23,6 +23,7 @@ mod shard;
 mod solver;
 mod train;
 mod train_choices;
+mod tree;
 mod weights;
 
 pub use annotate::AnnotateRequest;
@@ -45,4 +46,5 @@ pub(crate) use solver::LARGEST_BATCH;
 pub use solver::{Adam, Dual, Newton, Solver};
 pub use train::{TrainControlled, TrainLater, TrainRequest, Validation};
 pub use train_choices::{JointLearning, LossChoice, NormalizeChoice, SolverChoice, TrainPropensity};
+pub use tree::{TreeCorrection, TreeRequest};
 pub use weights::WeightsSpec;

@@ -7,6 +7,8 @@
 //! the request by itself, [`CheckedTraining`] against the data, with everything decided that follows from them; only that trains, by
 //! Newton's method, over the dual of a squared hinge, by Adam, or by Adam with the propensities as parameters. [`Trainer::train`] does everything that a request may ask
 //! for: it learns propensities in turns with the classifier, searches settings on held-out rows, and trains.
+//!
+//! For very many labels there are trees: [`TreeTrainer`] carries out a [`TreeRequest`](crate::request::TreeRequest).
 
 #![allow(clippy::needless_range_loop, reason = "loops over the labels of a block index several lines at once")]
 
@@ -38,6 +40,7 @@ mod run;
 mod stack;
 mod sure_rows;
 mod trainer;
+mod tree;
 mod tune;
 mod vectors;
 
@@ -51,3 +54,4 @@ pub use run::{Destination, Trained};
 pub use stack::{Stack, Stacked};
 pub use sure_rows::sure_rows;
 pub use trainer::Trainer;
+pub use tree::TreeTrainer;

@@ -5,10 +5,11 @@ use std::path::Path;
 
 /// Requests name what stages before them hold (metrics, estimators, rates); the stages that carry them out come after. The prelude
 /// names parts of all of them.
-const FLOW: [&str; 13] = [
+const FLOW: [&str; 14] = [
     "data",
     "propensity",
     "metrics",
+    "tree",
     "request",
     "evaluate",
     "losses",

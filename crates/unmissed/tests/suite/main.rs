@@ -53,6 +53,7 @@ mod stats_real_data;
 mod survey_coat;
 mod training;
 mod training_study;
+mod trees;
 mod tuning;
 
 /// A file that is not declared above would not be compiled, and nobody would miss its tests.

@@ -2,6 +2,9 @@
 
 mod present;
 mod request;
+mod tree;
+
+pub(super) use tree::summary_rows;
 
 use crate::app::{App, Outcome};
 use crate::args::{Reading, Seed, check_output};
@@ -12,7 +15,7 @@ use unmissed::Error;
 use unmissed::data::{Dataset, Rate, read_row_set};
 use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::table_file;
-use unmissed::request::{LossChoice, TrainRequest};
+use unmissed::request::{LossChoice, TrainRequest, TreeRequest};
 use unmissed::train::{Destination, Trainer};
 
 /// Train a model: a linear scorer for each label, corrected for labels that are missing
@@ -28,6 +31,8 @@ the epoch that does best on held-out rows and then trains on all rows that long.
 on held-out rows, or on a controlled set (--validation). 'unmissed list losses' and 'unmissed list grids' explain the names; \
 'unmissed inspect MODEL' prints what was tried.
 
+For very many labels, --tree trains classifiers on the nodes of a tree over them: minutes for hundreds of thousands of labels.
+
 Finished blocks of labels are kept in MODEL.partial until all are there: --resume continues a run that was interrupted.
 
 Examples:
@@ -39,6 +44,8 @@ Examples:
   unmissed train train.txt -o s.model --controlled controlled.txt --rate 4/12
   unmissed train train.txt -o j.model --judged answers/judged.csv --judged-rows test.txt
   unmissed train train.txt -o l.model --later train_late.txt
+  unmissed train train.txt -o t.safetensors --tree --trees 3
+  unmissed train train.txt -o h.safetensors --tree kmeans:leaf=50 --propensity jpv
   unmissed train train.txt -o j.safetensors --joint plugin --epochs 4 --propensities-out p.csv"
 )]
 pub(crate) struct Args {
@@ -62,6 +69,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     #[command(flatten)]
+    trees: tree::Trees,
+    #[command(flatten)]
     learning: request::Learning,
     /// Write the propensities that were learned, or used (those that were raised are marked), into this csv
     #[arg(long, value_name = "CSV")]
@@ -77,8 +86,8 @@ pub(crate) struct Args {
     /// Most memory that blocks in work may take on top of the data: 500MB, 4GB [default: a block for each thread]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
-    /// Drop weights of at most this size
-    #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "EPS", allow_negative_numbers = true, help = format!(
+        "Drop weights of at most this size [default: none, with --tree {}]", TreeRequest::default().prune))]
     prune: Option<f32>,
     /// Resume a run that was interrupted
     #[arg(long)]
@@ -90,6 +99,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
+    if let Some(spec) = &args.trees.tree {
+        return tree::run(args, spec, app);
+    }
     let start = Instant::now();
     let mut request = request::request(args)?;
     // Names that do not exist and options that do not go together are reported before data are read.

@@ -108,7 +108,7 @@ pub(super) struct Tuning {
 pub(super) struct Scaling {
     /// How rows are scaled: l2 (divided by their norm), none, or auto: none where at least half of all features are there, else l2
     #[arg(long, value_name = "HOW", default_value_t = default().normalize)]
-    normalize: NormalizeChoice,
+    pub(super) normalize: NormalizeChoice,
 }
 
 /// How propensities are learned.

@@ -7,7 +7,7 @@ use super::tuning::Trial;
 use crate::error::{Error, Result};
 use crate::propensity::checks::EffectiveSampleSize;
 use crate::propensity::{Learned, Origin};
-use crate::request::{Criterion, Solver, TrainRequest};
+use crate::request::{Criterion, Solver, TrainRequest, TreeRequest};
 use serde::{Deserialize, Serialize};
 
 /// How a model came to be.
@@ -25,6 +25,9 @@ pub struct About {
     pub tool: String,
     /// What training was asked for; files of version 1 do not say.
     pub request: Option<TrainRequest>,
+    /// The same for models on trees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeRequest>,
     /// What training took and found. Files call it as their first version did.
     #[serde(rename = "settings")]
     pub outcome: Option<TrainOutcome>,
@@ -82,6 +85,7 @@ impl About {
             rows: None,
             tool: env!("CARGO_PKG_VERSION").to_owned(),
             request: None,
+            tree: None,
             outcome: None,
             label_counts: None,
         }
@@ -120,6 +124,6 @@ impl From<AboutOfVersion1> for About {
         // Whatever was there was allowed; what training wrote is understood.
         let outcome = serde_json::from_value(settings).ok();
         let propensity = propensity.map(origin_of_text);
-        About { loss, propensity, seed, rows, tool, request: None, outcome, label_counts: None }
+        About { loss, propensity, seed, rows, tool, request: None, tree: None, outcome, label_counts: None }
     }
 }

@@ -47,7 +47,10 @@ pub(super) struct Seal {
 /// The types of tensors that models have, as headers name them.
 fn type_name(dtype: Dtype) -> Result<&'static str> {
     match dtype {
+        Dtype::U8 => Ok("U8"),
+        Dtype::F16 => Ok("F16"),
         Dtype::F32 => Ok("F32"),
+        Dtype::F64 => Ok("F64"),
         Dtype::U32 => Ok("U32"),
         Dtype::U64 => Ok("U64"),
         _ => Err(contradiction("a tensor of a type that models do not have")),
@@ -176,6 +179,12 @@ fn split(bytes: &[u8]) -> Result<(Metadata, &[u8])> {
     };
     let metadata = serde_json::from_slice(header).map_err(|cause| not_a_model().found(format!("a broken header ({cause})")))?;
     Ok((metadata, data))
+}
+
+/// What a file says that it is.
+pub(super) fn format_of(bytes: &[u8]) -> Result<String> {
+    let (metadata, _) = split(bytes)?;
+    metadata.metadata().as_ref().and_then(|texts| texts.get("format").cloned()).ok_or_else(not_a_model)
 }
 
 fn not_a_model() -> Error {

@@ -17,6 +17,8 @@
 //! 1 had no request in `about` and hashed a text of types and shapes. Every version that was ever written stays readable; a newer
 //! one is rejected with a message that says so.
 //!
+//! Models on trees are in the same container and have tensors of their own: [`write_tree`], [`read_tree`]. [`read_any`] reads either kind.
+//!
 //! [`BlockStore`] keeps the finished blocks of a training run, so that an interrupted one can be resumed.
 //!
 //! ```
@@ -40,6 +42,7 @@ mod fingerprint;
 mod model;
 mod stack_table;
 mod store;
+mod tree;
 mod tuning;
 
 pub use about::{About, TrainOutcome};
@@ -50,4 +53,5 @@ pub use fingerprint::fingerprint;
 pub use model::{read, read_source, write};
 pub use stack_table::{LaterOutcome, StackLine, StackTable};
 pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
+pub use tree::{AnyModel, read_any, read_tree, read_tree_source, write_tree};
 pub use tuning::{Setting, Trial, Tuning};

@@ -1,0 +1,166 @@
+//! `unmissed train --tree`: classifiers on the nodes of trees over labels.
+
+use super::Args;
+use crate::app::{App, Outcome};
+use crate::args::check_output;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use unmissed::cells;
+use unmissed::predict::{About, TreeSummary, file};
+use unmissed::report::{Cell, Document, Shown, Table};
+use unmissed::request::{TreeCorrection, TreeRequest};
+use unmissed::train::TreeTrainer;
+use unmissed::tree::given;
+use unmissed::{Error, Result};
+
+/// What options of other training mean nothing to trees.
+const ELSEWHERE: [&str; 30] = [
+    "loss",
+    "weights",
+    "joint",
+    "starts",
+    "propensities_out",
+    "controlled",
+    "rate",
+    "shown",
+    "judged",
+    "judged_rows",
+    "later",
+    "later_rows",
+    "keep_propensities",
+    "solver",
+    "learning_rate",
+    "decay",
+    "epochs",
+    "batch",
+    "tolerance",
+    "tune",
+    "grid",
+    "criterion",
+    "holdout",
+    "calibrate",
+    "no_calibrate",
+    "validation",
+    "validation_rate",
+    "validation_shown",
+    "memory",
+    "resume",
+];
+
+fn default() -> TreeRequest {
+    TreeRequest::default()
+}
+
+/// Trees over labels.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Trees over labels")]
+pub(super) struct Trees {
+    /// Train classifiers on the nodes of a tree over the labels, for very many of them: kmeans[:branch=N,leaf=N], random, huffman or
+    /// given:FILE, as 'unmissed list trees' explains [default without a value: kmeans]
+    #[arg(long, value_name = "SPEC", num_args = 0..=1, default_missing_value = "kmeans", conflicts_with_all = ELSEWHERE)]
+    pub(super) tree: Option<String>,
+    #[arg(long, value_name = "N", requires = "tree", help = format!(
+        "Number of trees, whose probabilities are averaged [default: {}]", default().trees))]
+    trees: Option<usize>,
+    /// What --propensity is for in trees. plugin: they are trained on observed labels, and probabilities are divided by propensities;
+    /// count: labels count as much as their inverse propensity, for ranks alone
+    #[arg(long, value_name = "HOW", requires_all = ["tree", "propensity"])]
+    correction: Option<TreeCorrection>,
+    #[arg(long, value_name = "C", requires = "tree", allow_negative_numbers = true, help = format!(
+        "What the loss of a row counts against the penalty of a node's weights [default: {}]", default().cost))]
+    cost: Option<f64>,
+    #[arg(long, value_name = "N", requires = "tree", help = format!(
+        "Passes of the solver over the rows of a node [default: {}]", default().passes))]
+    passes: Option<usize>,
+    /// Write the tree into this csv, which given:FILE takes again
+    #[arg(long, value_name = "CSV", requires = "tree")]
+    tree_out: Option<PathBuf>,
+}
+
+/// The request that the options fill.
+fn request(args: &Args, spec: &str) -> Result<TreeRequest> {
+    let trees = &args.trees;
+    Ok(TreeRequest {
+        tree: spec.parse()?,
+        trees: trees.trees.unwrap_or(default().trees),
+        propensity: args.propensity.as_deref().map(str::parse).transpose()?,
+        correction: trees.correction.unwrap_or_default(),
+        clip: args.clip,
+        cost: trees.cost.unwrap_or(default().cost),
+        passes: trees.passes.unwrap_or(default().passes),
+        prune: args.prune.map_or(default().prune, f64::from),
+        normalize: args.scaling.normalize,
+        seed: args.seed.seed,
+        ..default()
+    })
+}
+
+pub(super) fn run(args: &Args, spec: &str, app: &App) -> Outcome<()> {
+    let start = Instant::now();
+    let request = request(args, spec)?;
+    request.check()?;
+    let inputs: Vec<_> = std::iter::once(args.data.as_path()).chain(request.tree.file()).collect();
+    for output in std::iter::once(&args.output).chain(&args.trees.tree_out) {
+        check_output(output, &inputs)?;
+    }
+    if args.trees.tree_out.is_some() && request.trees > 1 {
+        return Err(Error::value("--tree-out writes one tree").expected("--trees 1").found(request.trees.to_string()).into());
+    }
+    let data = args.reading.dataset(&args.data, app)?;
+    if data.features().is_none() {
+        return Err(Error::value("the data have no features to train on").in_file(&args.data).into());
+    }
+    let (model, about) = TreeTrainer::new(request).progress(app.progress()).train(&data)?;
+    file::write_tree(&model, &about, &args.output)?;
+    app.note(&format!("wrote {}", args.output.display()));
+    if let Some(path) = &args.trees.tree_out {
+        given::write(&model.trees()[0], path)?;
+        app.note(&format!("wrote {}", path.display()));
+    }
+    let size = std::fs::metadata(&args.output).map_err(|cause| Error::io("cannot open", &args.output, cause))?.len();
+    app.emit(&document(&model.summary(), &about, size, data.rows(), start.elapsed())?)
+}
+
+fn document(summary: &TreeSummary, about: &About, size: u64, rows: usize, time: Duration) -> Outcome<Document> {
+    let mut table = Table::new("training", ["what", "value"]);
+    table.row(cells!["rows", rows]);
+    summary_rows(summary, about, &mut table);
+    table.row([Cell::from("file, bytes"), Cell::Int(size as i64)]);
+    table.row(cells!["seconds", time.as_secs_f64()]);
+    let mut document = Document::new().table(table);
+    if summary.corrected {
+        document = document.note(
+            "Trained on observed labels; prediction divides by the propensities. Probabilities above 1 are given as 1: there the model \
+             or the propensities are off.",
+        );
+    }
+    let data = json!({
+        "rows": rows, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
+        "file_bytes": size, "seconds": time.as_secs_f64(),
+    });
+    Ok(document.data(data)?)
+}
+
+/// What there is to say about a model on trees.
+pub(crate) fn summary_rows(summary: &TreeSummary, about: &About, table: &mut Table) {
+    let text = |text: String| Cell::from(text);
+    let number = |number: f64| Cell::float(number, Shown::Significant(4));
+    table.row(cells!["features", summary.features]);
+    table.row(cells!["labels", summary.labels]);
+    table.row(cells!["trees", summary.trees]);
+    table.row([Cell::from("made by"), about.tree.as_ref().map_or(Cell::Missing, |request| text(request.tree.to_string()))]);
+    table.row(cells!["nodes", summary.nodes]);
+    table.row(cells!["nodes above a label, at most", summary.depth]);
+    table.row(cells!["lanes of the widest node", summary.widest]);
+    table.row(cells!["propensities", about.propensity.as_ref().map(ToString::to_string)]);
+    if let Some(request) = &about.tree {
+        if about.propensity.is_some() {
+            table.row(cells!["correction", request.correction.name()]);
+        }
+        table.row([Cell::from("cost"), number(request.cost)]);
+        table.row(cells!["passes", request.passes]);
+        table.row([Cell::from("weights dropped up to"), number(request.prune)]);
+    }
+    table.row([Cell::from("weights that are not zero"), Cell::Int(summary.nonzeros as i64)]);
+}

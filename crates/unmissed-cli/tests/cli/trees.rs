@@ -1,0 +1,75 @@
+//! `train --tree`, and what other commands do with models on trees.
+
+use crate::workdir::Workdir;
+
+#[test]
+fn trees_are_trained_searched_and_inspected() {
+    let dir = Workdir::with_data();
+    let trained = dir.json("train train.txt -o t.safetensors --tree kmeans:branch=3,leaf=3 --trees 2 --seed 4");
+    assert_eq!((trained["summary"]["labels"].as_u64(), trained["summary"]["trees"].as_u64()), (Some(12), Some(2)));
+    dir.run("train train.txt -o again.safetensors --tree kmeans:branch=3,leaf=3 --trees 2 --seed 4").ok();
+    assert_eq!(std::fs::read(dir.path("t.safetensors")).unwrap(), std::fs::read(dir.path("again.safetensors")).unwrap());
+    dir.run("predict t.safetensors test.txt -k 3 -o t.txt").ok();
+    assert_eq!(dir.read("t.txt").lines().count(), 101);
+    assert!(dir.read("t.txt").lines().skip(1).all(|line| line.split(' ').count() == 3));
+    let found = dir.json("evaluate --test test.txt --predictions t.txt -k 1 --metrics precision");
+    assert!(found.to_string().contains("precision"));
+    let inspected = dir.run("inspect t.safetensors").ok();
+    assert!(inspected.contains("kmeans:branch=3,leaf=3") && inspected.contains("made by"), "{inspected}");
+    let capped = dir.run("predict t.safetensors test.txt --max-nodes 1 -o c.txt");
+    assert!(capped.stderr.contains("may not have their best labels"), "{}", capped.stderr);
+    let beam = dir.run("predict t.safetensors test.txt --beam 1 -o b.txt");
+    assert!(beam.stderr.contains("approximately"), "{}", beam.stderr);
+}
+
+#[test]
+fn trees_are_written_and_given_again() {
+    let dir = Workdir::with_data();
+    dir.run("train train.txt -o t.safetensors --tree random:branch=3,leaf=3 --tree-out tree.csv").ok();
+    let text = dir.read("tree.csv");
+    assert!(text.starts_with("node,parent\n") && text.lines().count() > 12, "{text}");
+    dir.run("train train.txt -o g.safetensors --tree given:tree.csv").ok();
+    dir.write("cycle.csv", b"node,parent\na,b\nb,a\n");
+    let refused = dir.run("train train.txt -o g.safetensors --tree given:cycle.csv").refused();
+    assert!(refused.starts_with("cycle.csv: label 0 is missing"), "{refused}");
+    let lines: String = (0..12).map(|label| format!("{label},a\n")).collect();
+    dir.write("cycle.csv", format!("node,parent\na,b\nb,a\n{lines}").as_bytes());
+    let refused = dir.run("train train.txt -o g.safetensors --tree given:cycle.csv").refused();
+    assert!(refused.starts_with("cycle.csv:2: node 'a' is below itself"), "{refused}");
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let dir = Workdir::with_data();
+    for (options, says) in [
+        ("--tree oak", "unknown tree 'oak'"),
+        ("--tree --trees 0", "number of trees"),
+        ("--tree huffman --trees 2", "is the same"),
+        ("--tree --cost 0", "cost"),
+        ("--tree --trees 2 --tree-out tree.csv", "--tree-out"),
+        ("--tree --loss logistic", "cannot be used with"),
+        ("--tree --tune", "cannot be used with"),
+        ("--trees 3", "--tree"),
+        ("--tree --correction count", "--propensity"),
+    ] {
+        let finished = dir.run(&format!("train train.txt -o x.safetensors {options}"));
+        assert_eq!(finished.code, Some(2), "{options}: {}", finished.stderr);
+        assert!(finished.stderr.contains(says), "{options}: {}", finished.stderr);
+    }
+    assert!(dir.run("predict model.safetensors test.txt --beam 3 -o x.txt").refused().contains("models on trees"));
+    assert!(dir.run("predict tree.safetensors test.txt --logits -o x.txt").refused().contains("no logits"));
+}
+
+#[test]
+fn propensities_correct_trees() {
+    let dir = Workdir::with_data();
+    dir.run("train train.txt -o plugin.safetensors --tree --propensity table:known.csv").ok();
+    dir.run("train train.txt -o count.safetensors --tree --propensity table:known.csv --correction count").ok();
+    dir.run("train train.txt -o plain.safetensors --tree").ok();
+    dir.run("predict plugin.safetensors test.txt -k 4 -o a.txt").ok();
+    dir.run("predict plain.safetensors test.txt -k 4 --propensity table:known.csv -o b.txt").ok();
+    dir.run("predict count.safetensors test.txt -k 4 -o c.txt").ok();
+    assert_eq!(dir.read("a.txt"), dir.read("b.txt"));
+    let twice = dir.run("predict plugin.safetensors test.txt --propensity jpv -o d.txt");
+    assert!(twice.stderr.contains("corrects a second time"), "{}", twice.stderr);
+}

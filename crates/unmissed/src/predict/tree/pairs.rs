@@ -1,0 +1,127 @@
+//! The probabilities of labels that are named.
+
+use super::TreeModel;
+use super::chunk::{Chunk, ROWS, Work};
+use crate::data::{Csr, Features, Labels};
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+
+/// What is known of the nodes of one tree for the rows of a chunk: the conditional probabilities of their lanes.
+#[derive(Default)]
+pub(super) struct Evaluated {
+    /// For each row the nodes and where their lanes start in `chances`.
+    nodes: Vec<Vec<(u32, usize)>>,
+    chances: Vec<f32>,
+}
+
+impl Evaluated {
+    pub(super) fn new(rows: usize) -> Evaluated {
+        Evaluated { nodes: vec![Vec::new(); rows], chances: Vec::new() }
+    }
+
+    pub(super) fn of(&self, row: u32, node: usize, lanes: usize) -> Option<&[f32]> {
+        let found = self.nodes[row as usize].iter().find(|known| known.0 as usize == node)?;
+        Some(&self.chances[found.1..found.1 + lanes])
+    }
+
+    pub(super) fn put(&mut self, row: u32, node: usize, chances: &[f32]) {
+        self.nodes[row as usize].push((node as u32, self.chances.len()));
+        self.chances.extend_from_slice(chances);
+    }
+}
+
+/// A way to a label of a row, as far as it was gone.
+struct Way {
+    row: u32,
+    path: Vec<(usize, usize)>,
+    at: usize,
+    chance: f64,
+}
+
+impl TreeModel {
+    /// The probabilities of given labels of rows, in the order in which they are given: products along their paths, means over the
+    /// trees, divided by propensities where the model corrects, and then at most 1.
+    ///
+    /// ```
+    /// use unmissed::data::{Dataset, Dense, Features, Labels};
+    /// use unmissed::{request::TreeRequest, train::TreeTrainer};
+    /// let features = Features::Dense(Dense::new(4, 1, vec![-2.0, -1.0, 1.0, 2.0])?);
+    /// let data = Dataset::new(Some(features.clone()), Labels::from_ids(2, [vec![0], vec![0], vec![1], vec![1]])?)?;
+    /// let (model, _) = TreeTrainer::new(TreeRequest::default()).train(&data)?;
+    /// let candidates = Labels::from_ids(2, [vec![1, 0], vec![], vec![1], vec![]])?;
+    /// let scores = model.score(&features, &candidates)?;
+    /// assert_eq!(scores.row_ids(0), [1, 0]);
+    /// assert!(scores.row(0).1[0] < 0.5 && scores.row(2).1[0] > 0.5);
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn score(&self, data: &Features<'_>, candidates: &Labels<'_>) -> Result<Csr<'static, f32>> {
+        self.check_rows(data)?;
+        if (candidates.rows(), candidates.cols()) != (data.rows(), self.labels()) {
+            return Err(Error::value("the candidates are not for these rows and this model")
+                .expected(format!("{} rows of {} labels", data.rows(), self.labels()))
+                .found(format!("{} rows of {}", candidates.rows(), candidates.cols())));
+        }
+        let chunks = data.rows().div_ceil(ROWS);
+        let scored = |work: &mut Work, chunk: usize| {
+            let rows = chunk * ROWS..data.rows().min((chunk + 1) * ROWS);
+            let pairs: Vec<(u32, u32)> = (0u32..)
+                .zip(rows.clone())
+                .flat_map(|(place, row)| candidates.row_ids(row).iter().map(move |&label| (place, label)))
+                .collect();
+            let chunk = Chunk::new(self, data, rows);
+            let mut sums = vec![0.0; pairs.len()];
+            for tree in 0..self.trees.len() {
+                let mut known = Evaluated::new(chunk.rows());
+                let chances = self.chances_of(tree, &chunk, &pairs, &mut known, work);
+                sums.iter_mut().zip(chances).for_each(|(sum, chance)| *sum += chance);
+            }
+            let score = |(sum, &(_, label)): (f64, &(u32, u32))| {
+                let inverse = self.inverse.as_ref().map_or(1.0, |inverse| inverse[label as usize]);
+                (sum / self.trees.len() as f64 * inverse).min(1.0) as f32
+            };
+            sums.into_iter().zip(&pairs).map(score).collect::<Vec<f32>>()
+        };
+        let parts: Vec<Vec<f32>> = (0..chunks).into_par_iter().map_init(|| Work::new(self), scored).collect();
+        Csr::from_arrays(self.labels() as u64, candidates.offsets().to_vec(), candidates.ids().to_vec(), parts.concat())
+    }
+
+    /// The probabilities that one tree gives to (row, label) pairs of a chunk; what is evaluated on the way becomes known.
+    pub(super) fn chances_of(
+        &self,
+        tree: usize,
+        chunk: &Chunk,
+        pairs: &[(u32, u32)],
+        known: &mut Evaluated,
+        work: &mut Work,
+    ) -> Vec<f64> {
+        let shape = &self.trees[tree];
+        let mut ways: Vec<Way> =
+            pairs.iter().map(|&(row, label)| Way { row, path: shape.path(label), at: 0, chance: 1.0 }).collect();
+        let mut wanted = Vec::new();
+        loop {
+            wanted.clear();
+            for way in &mut ways {
+                while let Some(&(node, lane)) = way.path.get(way.at) {
+                    let lanes = shape.lanes(node);
+                    let Some(chances) = known.of(way.row, node, lanes.len()) else {
+                        wanted.push((node as u32, way.row));
+                        break;
+                    };
+                    way.chance *= f64::from(chances[lane - lanes.start]);
+                    way.at += 1;
+                }
+            }
+            if wanted.is_empty() {
+                return ways.into_iter().map(|way| way.chance).collect();
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            self.evaluate(tree, chunk, &mut wanted, work, |node, row, chances| known.put(row, node, chances));
+        }
+    }
+
+    /// Rejects rows that the model was not made for.
+    pub fn check_rows(&self, data: &Features<'_>) -> Result<()> {
+        crate::predict::scores::check_features(self.features, data)
+    }
+}
