@@ -7,6 +7,9 @@ use super::standings::Standing;
 use crate::metrics::Estimator;
 use serde::Serialize;
 
+/// The estimate of a controlled set that is pulled towards a curve.
+const SHRUNKEN: &str = "shrunken";
+
 /// What scores rest on, the most reliable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -87,11 +90,13 @@ impl Basis {
 }
 
 /// Standings that rest on something measured, in the order in which they are believed, then what is observed. Of several with one
-/// basis the last is the most shrunken and comes first.
+/// basis the last is the most shrunken and comes first; only that of a controlled set comes after the direct one, because models list
+/// labels that are frequent for their propensity, whose shrunken estimates are off in one direction.
 pub(super) fn by_belief(standings: &[Standing]) -> Vec<&Standing> {
     let mut order: Vec<&Standing> =
         standings.iter().rev().filter(|one| one.basis < Basis::FittedCurve || one.basis == Basis::Observed).collect();
-    order.sort_by_key(|standing| standing.basis);
+    let is_shrunken = |standing: &Standing| standing.propensity.as_deref().is_some_and(|name| name.starts_with(SHRUNKEN));
+    order.sort_by_key(|standing| (standing.basis, is_shrunken(standing)));
     order
 }
 
@@ -112,7 +117,7 @@ pub(super) fn headline(standings: &[Standing]) -> (Option<&Standing>, Vec<(&Stan
 pub(super) enum Unusable {
     /// Not all models have a value.
     Incomplete,
-    /// A value that no score can have.
+    /// A value that no score can have, with all of its interval.
     BeyondRange,
 }
 
@@ -121,7 +126,7 @@ impl Standing {
     pub(super) fn unusable(&self) -> Option<Unusable> {
         if self.audited().any(|score| score.value.is_none()) || self.audited().count() < self.models {
             Some(Unusable::Incomplete)
-        } else if self.audited().any(|score| score.is_beyond()) {
+        } else if self.audited().any(|score| score.is_clearly_beyond()) {
             Some(Unusable::BeyondRange)
         } else {
             None

@@ -13,7 +13,8 @@ pub(super) fn score_sentence(standing: &Standing, observed: &Standing, at: &str)
     let best = standing.best()?;
     let of = if standing.models > 1 { format!(" of {}", best.model) } else { String::new() };
     let at = format!("{}{of}", capital(at));
-    let score = within(best.value?, best.low, best.high);
+    // Beyond what a score can be by chance: the nearest that it can.
+    let score = within(best.value?.clamp(0.0, 1.0), best.low, best.high);
     if standing.basis == Basis::Observed {
         return Some(format!("{at} is at least {score}, as observed."));
     }

@@ -96,6 +96,14 @@ impl ModelScore {
     pub fn is_beyond(&self) -> bool {
         self.value.is_some_and(|value| !(0.0..=1.0).contains(&value))
     }
+
+    /// Whether no value of the interval could be a score. A value alone may be beyond by chance.
+    pub(super) fn is_clearly_beyond(&self) -> bool {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => self.is_beyond() && (low > 1.0 || high < 0.0),
+            _ => self.is_beyond(),
+        }
+    }
 }
 
 /// What standings are made of.

@@ -65,7 +65,7 @@ impl Finish<'_> {
                 let variance = if !is_mask {
                     of_mean(n, x, xx)
                 } else if self.has_masked(key, term) {
-                    Some(self.mask(key, model, slot::MASK).value().max(0.0) / (n * n))
+                    estimated(self.mask(key, model, slot::MASK).value(), 0.0).map(|v| v / (n * n))
                 } else {
                     None
                 };
@@ -106,7 +106,10 @@ impl Finish<'_> {
                 let (x, y) = both(Of::X);
                 of_mean(n, x - y, squares(both(Of::XX)))
             }
-            _ if self.has_masked(key, term) => Some(squares(masks(slot::MASK)).value().max(0.0) / (n * n)),
+            _ if self.has_masked(key, term) => {
+                let (of_a, of_b) = masks(slot::MASK);
+                estimated(squares((of_a, of_b)).value(), of_a.value().abs() + of_b.value().abs()).map(|v| v / (n * n))
+            }
             _ => None,
         };
         variance.map(|v| v / (scale * scale) + self.uncertainty(key, a, Some(b)))
@@ -135,4 +138,10 @@ impl Finish<'_> {
         let covariance = products * share(a) * share(b);
         of_a.variance.zip(of_b.variance).map(|(a, b)| (a + b - 2.0 * covariance).max(0.0))
     }
+}
+
+/// A variance that was estimated without bias, and so can come out below 0: then it says nothing, unless that is rounding of terms of this
+/// size.
+fn estimated(variance: f64, size: f64) -> Option<f64> {
+    (variance >= -1e-12 * size).then(|| variance.max(0.0))
 }
