@@ -28,9 +28,9 @@ are --corrected. Metrics: 'unmissed list objectives'; a mixture trades one for a
 
 Examples:
   unmissed optimize scores.txt --metric macro-f@5 --train train.txt -o best.txt
-  unmissed optimize scores.txt --metric 0.5*precision+0.5*macro-f@5 --train train.txt --test test.txt -o both.txt
-  unmissed optimize scores.txt --metric macro-f@3 --train train.txt --propensity jpv -o corrected.txt
-  unmissed optimize scores.txt --metric coverage@3 --method frank-wolfe --save-weighting lines.csv -o covering.txt
+  unmissed optimize scores.txt --metric 0.5*precision+0.5*macro-f@5 --test test.txt -o both.txt
+  unmissed optimize scores.txt --metric macro-f@3 --train train.txt --propensity jpv -o p.npz
+  unmissed optimize scores.txt --metric coverage@3 --save-weighting lines.csv -o covering.txt
   unmissed optimize scores.txt --weighting lines.csv -k 3 -o by-lines.txt"
 )]
 pub(crate) struct Args {
