@@ -68,7 +68,8 @@ impl Tree {
         let nodes = lanes.len() - 1;
         let (mut below, mut firsts) = (Vec::with_capacity(ends.len()), Vec::with_capacity(nodes));
         // The ranges of the nodes whose lanes are still to come.
-        let mut waiting = VecDeque::from([0..order.len() as u32]);
+        let mut waiting = VecDeque::new();
+        waiting.push_back(0..order.len() as u32);
         let mut numbered = 1u32;
         for (node, pair) in lanes.windows(2).enumerate() {
             let own = waiting.pop_front().ok_or_else(|| broken(format!("no lane leads to node {node}")))?;

@@ -40,7 +40,7 @@ pub enum AnyModel {
     /// A linear scorer for each label.
     Linear(Model),
     /// Classifiers on the nodes of trees.
-    Tree(TreeModel),
+    Tree(Box<TreeModel>),
 }
 
 /// Writes a model on trees. A name that ends in `.gz` or `.zst` is compressed.
@@ -98,7 +98,7 @@ pub fn read_any(path: impl AsRef<Path>, mmap: bool) -> Result<(AnyModel, About)>
     let bytes = source.into_bytes()?;
     if format_of(bytes.as_ref()).is_ok_and(|format| format == TREE_FORMAT) {
         let (model, about) = parse(&Arc::new(bytes)).map_err(|error| error.in_file(path))?;
-        return Ok((AnyModel::Tree(model), about));
+        return Ok((AnyModel::Tree(Box::new(model)), about));
     }
     let (model, about) = read_source(Source::of_held(path, bytes))?;
     Ok((AnyModel::Linear(model), about))

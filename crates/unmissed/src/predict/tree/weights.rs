@@ -281,35 +281,45 @@ mod tests {
         assert!(widths(0).is_empty());
     }
 
-    /// A tree of three labels below one node, with weights for features 1 and 4.
-    fn parts() -> (Vec<Tree>, [Vec<u64>; 2], Vec<f32>, Vec<u32>, [Vec<u8>; 2], Vec<u16>) {
-        let tree = Tree::new(vec![0, 1, 2], vec![0, 3], vec![1, 2, 3]).unwrap();
-        let half = to_half(0.5);
-        (vec![tree], [vec![0, 2], vec![0, 3]], vec![0.0; 3], vec![1, 4], [vec![2, 1], vec![0, 2, 1]], vec![half; 3])
+    /// The arrays of a tree of three labels below one node, with weights for features 1 and 4.
+    struct Parts {
+        starts: [Vec<u64>; 2],
+        bias: Vec<f32>,
+        features: Vec<u32>,
+        bytes: [Vec<u8>; 2],
+        values: Vec<u16>,
     }
 
     #[test]
     fn what_is_not_the_weights_of_the_trees_is_rejected() {
-        let new = |change: &dyn Fn(&mut [Vec<u64>; 2], &mut Vec<f32>, &mut Vec<u32>, &mut [Vec<u8>; 2], &mut Vec<u16>)| {
-            let (trees, mut starts, mut bias, mut features, mut bytes, mut values) = parts();
-            change(&mut starts, &mut bias, &mut features, &mut bytes, &mut values);
+        let new = |change: &dyn Fn(&mut Parts)| {
+            let mut parts = Parts {
+                starts: [vec![0, 2], vec![0, 3]],
+                bias: vec![0.0; 3],
+                features: vec![1, 4],
+                bytes: [vec![2, 1], vec![0, 2, 1]],
+                values: vec![to_half(0.5); 3],
+            };
+            change(&mut parts);
+            let Parts { starts, bias, features, bytes, values } = parts;
+            let trees = [Tree::new(vec![0, 1, 2], vec![0, 3], vec![1, 2, 3]).unwrap()];
             let (starts, bytes) = (starts.map(Array::from), bytes.map(Array::from));
             Weights::new(&trees, 5, starts, (bias.into(), features.into()), bytes, values.into())
         };
-        assert!(new(&|_, _, _, _, _| {}).is_ok());
-        assert!(new(&|_, bias, _, _, _| bias[1] = f32::NAN).is_err());
-        assert!(new(&|_, bias, _, _, _| bias.truncate(2)).is_err());
-        assert!(new(&|starts, _, _, _, _| starts[0] = vec![0]).is_err());
-        assert!(new(&|starts, _, _, _, _| starts[0] = vec![1, 2]).is_err());
-        assert!(new(&|starts, _, _, _, _| starts[1] = vec![0, 4]).is_err());
-        assert!(new(&|_, _, features, _, _| features[1] = 5).is_err());
-        assert!(new(&|_, _, features, _, _| features[1] = 1).is_err());
-        assert!(new(&|_, _, _, bytes, _| bytes[0] = vec![3, 0]).is_err());
-        assert!(new(&|_, _, _, bytes, _| bytes[0] = vec![2, 2]).is_err());
-        assert!(new(&|_, _, _, bytes, _| bytes[0] = vec![255, 1]).is_err());
-        assert!(new(&|_, _, _, bytes, _| bytes[1][2] = 3).is_err());
-        assert!(new(&|_, _, _, bytes, _| bytes[1].truncate(2)).is_err());
-        assert!(new(&|_, _, _, _, values| values[0] = 0x7c00).is_err());
+        assert!(new(&|_| {}).is_ok());
+        assert!(new(&|p| p.bias[1] = f32::NAN).is_err());
+        assert!(new(&|p| p.bias.truncate(2)).is_err());
+        assert!(new(&|p| p.starts[0] = vec![0]).is_err());
+        assert!(new(&|p| p.starts[0] = vec![1, 2]).is_err());
+        assert!(new(&|p| p.starts[1] = vec![0, 4]).is_err());
+        assert!(new(&|p| p.features[1] = 5).is_err());
+        assert!(new(&|p| p.features[1] = 1).is_err());
+        assert!(new(&|p| p.bytes[0] = vec![3, 0]).is_err());
+        assert!(new(&|p| p.bytes[0] = vec![2, 2]).is_err());
+        assert!(new(&|p| p.bytes[0] = vec![255, 1]).is_err());
+        assert!(new(&|p| p.bytes[1][2] = 3).is_err());
+        assert!(new(&|p| p.bytes[1].truncate(2)).is_err());
+        assert!(new(&|p| p.values[0] = 0x7c00).is_err());
     }
 
     #[test]
