@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
 
 /// What identifies propensities.
 enum Evidence {
-    Known(PathBuf, Dataset<'static>, RowEvidence),
+    Known(PathBuf, Box<Dataset<'static>>, RowEvidence),
     Judged(Vec<KnownPair>),
 }
 
@@ -141,7 +141,7 @@ fn evidence(args: &Args, train: &Dataset<'_>, app: &App) -> Outcome<Evidence> {
         }
     };
     let known = args.reading.dataset(&path, app)?;
-    Ok(Evidence::Known(path, known, kind))
+    Ok(Evidence::Known(path, Box::new(known), kind))
 }
 
 fn document(model: &RowModel) -> Outcome<Document> {
