@@ -47,7 +47,7 @@ def test_the_best_labels_are_those_of_all_scores(balls, model):
 def test_candidates_keep_their_order(balls, model):
     scores = model.score(balls.test.X[:2], [[7, 1], []])
     assert scores.shape == (2, 30) and scores.nnz == 2
-    with pytest.raises(ValueError, match="candidates"):
+    with pytest.raises(ValueError, match="out of range"):
         model.score(balls.test.X[:2], [[30], []])
 
 

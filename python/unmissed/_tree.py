@@ -149,10 +149,10 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             X, y = data.X, data.y if y is None else y
         if y is None:
             raise ValueError("LabelTree requires y to be passed, but the target y is None")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
+        rows: Any = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
         labels = _inputs.labels(y, "y")
-        if labels.rows != X.shape[0]:
-            raise ValueError(f"X and y have different numbers of rows: {X.shape[0]} and {labels.rows}")
+        if labels.rows != rows.shape[0]:
+            raise ValueError(f"X and y have different numbers of rows: {rows.shape[0]} and {labels.rows}")
         given = None if self.propensity is None else _of_matrix(self.propensity, labels)
         settings = {
             "tree": text(self.tree, "tree"),
@@ -168,12 +168,12 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             "seed": _seed(self.random_state),
         }
         with working(self.n_jobs, self.verbose) as how:
-            self._take(_core.train_tree(_inputs.features(X, "X"), labels, settings, how))
+            self._take(_core.train_tree(_inputs.features(rows, "X"), labels, settings, how))
         return self
 
     def _take(self, model: _core.Trees) -> None:
         self.model_ = model
-        self.label_counts_ = model.label_counts
+        self.label_counts_: Any = model.label_counts
         self.n_rows_ = json.loads(model.about)["rows"]
         self.summary_ = json.loads(model.summary)
         self.classes_ = np.arange(model.labels)

@@ -8,7 +8,7 @@
 use super::shape::{Grown, Tree};
 use super::{TreeBuilder, TreeData, TreeSpec};
 use crate::data::{Output, Source};
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, Result};
 use crate::sealed::Sealed;
 use crate::spec::Named;
 use std::collections::HashMap;
@@ -109,7 +109,7 @@ fn parse(bytes: &[u8], labels: usize) -> Result<Tree> {
         let parent = match parent {
             "" => None,
             number if is_label(number) => {
-                return Err(Error::format(format!("label {} has children", shown(number.as_bytes())))
+                return Err(Error::format(format!("label {number} has children"))
                     .expected("the name of an inner node as the parent; whole numbers are labels")
                     .at(line));
             }

@@ -67,6 +67,9 @@ impl TreeBuilder for KMeans {
 /// Most rounds of 2-means.
 const ROUNDS: usize = 8;
 
+/// How many labels are looked at for the second start.
+const STARTS: usize = 8;
+
 /// Rounds end when the sum of similarities grows by less than this share.
 const ENOUGH: f64 = 1e-4;
 
@@ -134,16 +137,19 @@ impl Growth<'_> {
         let node = (u64::from(self.data.number) << 56) ^ ((first as u64) << 28) ^ (first + labels.len()) as u64;
         let mut rng = stream(self.data.seed, Purpose::TreeSplits, node);
         let one = below(&mut rng, labels.len() as u64) as usize;
-        let other = (one + 1 + below(&mut rng, labels.len() as u64 - 1) as usize) % labels.len();
         self.add(&mut scratch.difference, labels[one], 1.0);
-        self.add(&mut scratch.difference, labels[other], -1.0);
+        // Of some others the one that is least like the first: starts that are alike divide nothing.
+        let others = (0..STARTS).map(|_| labels[(one + 1 + below(&mut rng, labels.len() as u64 - 1) as usize) % labels.len()]);
+        let other = others.min_by(|a, b| {
+            self.likeness(&scratch.difference, *a).total_cmp(&self.likeness(&scratch.difference, *b)).then(a.cmp(b))
+        });
+        if let Some(other) = other {
+            self.add(&mut scratch.difference, other, -1.0);
+        }
         let (mut keyed, mut before) = (Vec::new(), f64::NEG_INFINITY);
         for _ in 0..ROUNDS {
             let difference = &scratch.difference;
-            let score = |&label: &u32| {
-                let (features, values) = self.centroids.of_label(label);
-                (features.iter().zip(values).map(|(&feature, value)| value * difference[feature as usize]).sum::<f32>(), label)
-            };
+            let score = |&label: &u32| (self.likeness(difference, label), label);
             keyed = labels.par_iter().with_min_len(1 << 12).map(score).collect::<Vec<(f32, u32)>>();
             keyed.select_nth_unstable_by(cut, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             // Sums of single precision depend on their order, and the order must not depend on how the selection went.
@@ -165,6 +171,12 @@ impl Growth<'_> {
         labels.iter_mut().zip(keyed).for_each(|(label, key)| *label = key.1);
         scratch.clear();
         SCRATCH.set(scratch);
+    }
+
+    /// The product of a label's centroid with a vector.
+    fn likeness(&self, vector: &[f32], label: u32) -> f32 {
+        let (features, values) = self.centroids.of_label(label);
+        features.iter().zip(values).map(|(&feature, value)| value * vector[feature as usize]).sum()
     }
 
     fn add(&self, sums: &mut [f32], label: u32, factor: f32) {

@@ -3,9 +3,9 @@
 //! Minimises `sum_i c_i (ln(1 + e^z_i) - t_i z_i) + |w|^2 / (2 C)` with `z = w x + b` for each lane: `t_i` is whether the row has labels
 //! below the lane (or which share of them), `c_i` what the row counts. Its dual has a probability `p_i` for each row,
 //! `w = C sum_i c_i (t_i - p_i) x_i`, and at the optimum `p_i = sigmoid(z_i)`. A step takes one row and finds the `p_i` that is best given
-//! all others: the root of `s + Q sigmoid(s) = z + Q p_i` with `Q = C c_i |x_i|^2`, by one step of Newton's method from a start that is
-//! never far: at `Q / 2` both sides mirror each other, below it the left one is convex, and from the larger of its two arms a
-//! step cannot overshoot by much. All lanes of a block take a step on the same row at once, in vectors without branches.
+//! all others: the root of `s + Q sigmoid(s) = z + Q p_i` with `Q = C c_i |x_i|^2`, by few steps of Newton's method from a start that is
+//! never far: at `Q / 2` both sides mirror each other, below it the left one is convex, and from the larger of its two arms
+//! steps come down to the root; where `Q` is small, one is enough. All lanes of a block take a step on the same row at once, in vectors without branches.
 //!
 //! The bias is not penalised, which is met by the method of multipliers: it is a feature whose weight is drawn to a centre, and after
 //! each pass the centre moves to where the bias went.
@@ -166,16 +166,26 @@ fn pass<const W: usize>(rows: &NodeRows<'_>, order: &[u32], settings: &Settings,
         let cost = settings.cost * rows.factor(index);
         let q = cost * (rows.square(index) + *size * *size);
         let line = &mut chances[index];
+        let mut sums = [0.0f32; W];
+        let mut roots = [0.0f32; W];
+        for lane in 0..W {
+            let z = product[lane] + centre[lane] + *size * pull[lane];
+            let sum = z + q * line[lane];
+            sums[lane] = sum.min(q - sum);
+            roots[lane] = sums[lane].min(0.0);
+        }
+        for _ in 0..newton_steps(q) {
+            for lane in 0..W {
+                let (s, t) = sigmoids(roots[lane]);
+                roots[lane] -= (roots[lane] + q * s - sums[lane]) / (1.0 + q * s * t);
+            }
+        }
         let mut changes = [0.0f32; W];
         let mut largest = 0.0f32;
         for lane in 0..W {
             let z = product[lane] + centre[lane] + *size * pull[lane];
-            let sum = z + q * line[lane];
-            let mirrored = sum > 0.5 * q;
-            let sum = if mirrored { q - sum } else { sum };
-            let start = sum.min(0.0);
-            let (s, t) = sigmoids(start);
-            let (below, above) = sigmoids(start - (start + q * s - sum) / (1.0 + q * s * t));
+            let mirrored = z + q * line[lane] > 0.5 * q;
+            let (below, above) = sigmoids(roots[lane]);
             let best = if mirrored { above } else { below };
             changes[lane] = open[lane] * (line[lane] - best);
             largest = largest.max(changes[lane].abs());
@@ -193,6 +203,16 @@ fn pass<const W: usize>(rows: &NodeRows<'_>, order: &[u32], settings: &Settings,
         }
     }
     moved
+}
+
+/// Steps to the root that do not end far beyond it: each gets nearer by about 1, and it is at most about `ln q` away.
+#[inline(always)]
+fn newton_steps(q: f32) -> usize {
+    let (mut steps, mut enough) = (1, 16.0);
+    while q > enough && steps < 12 {
+        (steps, enough) = (steps + 1, 3.0 * enough);
+    }
+    steps
 }
 
 /// The product of a row with the weights of all lanes.
