@@ -33,7 +33,9 @@ fn tallies_of_version_2_are_read() {
                     let is_it = |row: &&Value| names.iter().all(|name| row[name] == wanted[name]);
                     let found = found[list].as_array().unwrap().iter().find(is_it).unwrap();
                     for number in ["value", "difference", "se"] {
-                        assert!(is_close(&found[number], &wanted[number]), "{name}: {found} {wanted}");
+                        // Version 2 took an estimated variance below 0 for 0; there is none now.
+                        let was_cut = number == "se" && found[number].is_null() && wanted[number] == 0.0;
+                        assert!(was_cut || is_close(&found[number], &wanted[number]), "{name}: {found} {wanted}");
                     }
                     checked += 1;
                 }
