@@ -42,8 +42,8 @@ impl Given<'_> {
         let variances = self.inverse_variances.as_ref().map(|array| array.as_slice()).transpose()?;
         let inverses = self.score_inverses.as_ref().map(|array| array.as_slice()).transpose()?;
         if let Some(inverses) = inverses.filter(|inverses| inverses.len() == values.len()) {
-            // A direct estimate has no propensity where nothing was seen in the controlled set: scores go by its inverses.
-            let gaps = values.iter_mut().zip(inverses).filter(|(value, inverse)| value.is_nan() && **inverse < 1.0);
+            // A direct estimate has no propensity where nothing was seen in one of the sets: scores go by its inverses.
+            let gaps = values.iter_mut().zip(inverses).filter(|(value, inverse)| value.is_nan() && inverse.is_finite());
             gaps.for_each(|(value, _)| *value = 1.0);
         }
         let errors: Vec<Vec<f64>> = match &self.common_errors {

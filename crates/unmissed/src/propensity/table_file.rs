@@ -6,7 +6,7 @@
 //! that csv (only the first two columns are required, in any order of columns and rows) or, as other libraries write them,
 //! one inverse propensity per line. Every label must be there once and with a number in (0, 1]: an incomplete file is rejected
 //! with the place and the label, since a guess here would pass for knowledge later. A label without a propensity but with an inverse
-//! below 1 has the propensity 1.
+//! (below 1, or of a label that was never observed in training) has the propensity 1, and scores go by the inverse.
 
 use super::models::PropensitySpec;
 use super::{Interval, Propensities, ValueSource};
@@ -120,7 +120,7 @@ fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
         let score =
             inverse.map(|place| read_score(cell(Some(label)), cell(Some(place)), cell(variance), &errors, |c| cell(Some(c))));
         let score = score.transpose().map_err(|error| error.at(line))?;
-        let clipped = score.as_ref().is_some_and(|score| score.inverse < 1.0) && cell(Some(propensity)).is_empty();
+        let clipped = score.is_some() && cell(Some(propensity)).is_empty();
         let (of_propensity, of_source) = if clipped { ("1", "clipped") } else { (cell(Some(propensity)), cell(source)) };
         let row = read_row(value, cell(Some(label)), of_propensity, cell(low), cell(high), of_source);
         rows.push(Row { line, score, ..row.map_err(|error| error.at(line))? });
@@ -335,6 +335,8 @@ mod tests {
         write(&p, &path).unwrap();
         let back = read(&path, Some(3)).unwrap();
         assert_eq!((back.values(), back.sources(), back.interval(0)), (p.values(), p.sources(), p.interval(0)));
+        let never_observed = read_text("label,propensity,inverse,variance\n0,,75,11250\n1,0.5,2,1\n", None).unwrap();
+        assert_eq!((never_observed.get(0), never_observed.score_inverse(0)), (1.0, 75.0));
         assert!(!back.is_uncertain() && back.score_inverses().is_none());
         let p = p.with_score_inverses(vec![9.5, 0.0, 0.75]).unwrap().with_inverse_variances(vec![0.5, 0.0, f64::NAN]).unwrap();
         let p = p.with_common_errors(vec![vec![0.1, -0.2, 0.0], vec![1e-9, 2.0, 3.0]]).unwrap();
@@ -365,6 +367,7 @@ mod tests {
             ("label,propensity,inverse\n0,,2\n", None, Some(2), "label 0 has no propensity"),
             ("label,propensity,inverse,variance,c1\n0,.5,2,-1,0\n", None, Some(2), "the variance of label 0"),
             ("label,propensity,inverse,variance,c1\n0,.5,2,1,inf\n", None, Some(2), "a common error of label 0"),
+            ("label,propensity,inverse\n0,,\n", None, Some(2), "the inverse propensity of label 0"),
             ("2\n0.5\n", None, Some(2), "at least 1"),
             ("2\n\n3\n", None, Some(2), "at least 1"),
             ("2\nnan\n", None, Some(2), "at least 1"),
