@@ -14,6 +14,11 @@ def is_frame(value: Any) -> bool:
     return all(hasattr(value, part) for part in ("index", "columns", "reindex", "to_numpy"))
 
 
+def columns_only(value: Any) -> Any:
+    """A frame without its rows; None for what is no frame."""
+    return value.iloc[:0] if is_frame(value) else None
+
+
 def aligned(value: Any, reference: Any, what: str, against: str, rows: bool = True) -> Any:
     """The value in the order of rows and columns of the reference, when both are frames; an error when they are about others."""
     if not (is_frame(value) and is_frame(reference)):

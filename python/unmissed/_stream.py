@@ -134,7 +134,7 @@ class Evaluator:
             "ignore": None,
         }
         # The columns that frames have to have: those of the training labels, or of the first batch.
-        self._columns: Any = train.iloc[:0] if _frames.is_frame(train) else None
+        self._columns: Any = _frames.columns_only(train)
         self._models: list[str] = []
         self._native: _core.Stream | None = None
         # Bad settings are told now, not with the first batch.
@@ -185,7 +185,7 @@ class Evaluator:
             raise ValueError(f"the batch has other models: expected {', '.join(self._models)}, found {', '.join(names)}")
         columns = self._columns
         if _frames.is_frame(y_true):
-            columns = y_true.iloc[:0] if columns is None else columns
+            columns = _frames.columns_only(y_true) if columns is None else columns
             y_true = _frames.aligned(y_true, columns, "y_true", "the rows before", rows=False)
             named = [(name, _frames.aligned(one, y_true, f"y_pred[{name!r}]", "y_true")) for name, one in named]
         truth = batch_labels(y_true, "y_true", self.n_labels)

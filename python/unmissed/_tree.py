@@ -37,7 +37,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    tree : str, default "kmeans:branch=512,leaf=100"
+    tree : str, default "kmeans:branch=64,leaf=100"
         How labels are divided. With ``branch`` and ``leaf``: the most children of a node above nodes, and above labels.
 
         {trees}
@@ -94,7 +94,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        tree: str = "kmeans:branch=512,leaf=100",
+        tree: str = "kmeans:branch=64,leaf=100",
         propensity: PropensityLike | None = None,
         *,
         trees: int = 1,

@@ -13,7 +13,7 @@ use std::str::FromStr;
 /// ```
 /// use unmissed::request::TreeRequest;
 /// let request: TreeRequest = serde_json::from_str(r#"{ "tree": "kmeans:leaf=64", "trees": 3 }"#)?;
-/// assert_eq!((request.tree.to_string().as_str(), request.trees), ("kmeans:branch=512,leaf=64", 3));
+/// assert_eq!((request.tree.to_string().as_str(), request.trees), ("kmeans:branch=64,leaf=64", 3));
 /// assert!(serde_json::from_str::<TreeRequest>(r#"{ "tree": "oak" }"#).is_err());
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -62,8 +62,8 @@ pub struct TreeData<'a> {
 /// ```
 /// use unmissed::tree::TreeSpec;
 /// let spec: TreeSpec = "kmeans:leaf=50".parse()?;
-/// assert_eq!(spec.to_string(), "kmeans:branch=512,leaf=50");
-/// assert_eq!(TreeSpec::default().to_string(), "kmeans:branch=512,leaf=100");
+/// assert_eq!(spec.to_string(), "kmeans:branch=64,leaf=50");
+/// assert_eq!(TreeSpec::default().to_string(), "kmeans:branch=64,leaf=100");
 /// assert!("kmean".parse::<TreeSpec>().unwrap_err().to_string().contains("did you mean 'kmeans'?"));
 /// # Ok::<(), unmissed::Error>(())
 /// ```

@@ -11,10 +11,10 @@ pub(super) struct Sizes {
 }
 
 impl Default for Sizes {
-    /// Wide and shallow: siblings are solved together, so that a wide node costs little more than a narrow one, and each level that
-    /// is left out is one less to go wrong on.
+    /// Siblings are solved together in blocks of 64, so that 64 children cost little more than a few, and each level that is left out is one
+    /// less to go wrong on. Wider nodes took longer and were no better on 47 000 labels, narrower ones were a little worse.
     fn default() -> Sizes {
-        Sizes { branch: 512, leaf: 100 }
+        Sizes { branch: 64, leaf: 100 }
     }
 }
 
