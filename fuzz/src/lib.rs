@@ -1,6 +1,8 @@
 //! What every target does: read arbitrary bytes as a file of some kind. Anything but a panic is fine.
 
+pub mod pages;
 pub mod requests;
+pub mod tables;
 
 use std::path::{Path, PathBuf};
 use unmissed::data::formats::{Expected, ReadOptions, read_source};

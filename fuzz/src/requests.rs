@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use unmissed::audit::Audit;
 use unmissed::data::{Dataset, Dense, LabelStats, Labels, Scores};
 use unmissed::evaluate::{Evaluation, Tally};
+use unmissed::optimize::Optimization;
 use unmissed::propensity::rows::MatchedRows;
-use unmissed::request::{AuditRequest, EvaluateRequest, TrainRequest};
+use unmissed::request::{AuditRequest, EvaluateRequest, OptimizeRequest, TrainRequest};
 use unmissed::train::Trainer;
 
 /// What fields may hold: specs of every registry, lists, and numbers inside and outside of what makes sense. Whole numbers are small,
@@ -23,6 +24,7 @@ fn piece(input: &mut Unstructured<'_>) -> Result<Value> {
         "weighted-precision", "coverage", "abandonment", "observed", "unbiased", "normalized", "clipped", "hajek", "ratio",
         "doubly-robust", "population", "mask", "loss", "1/1", "2/2", "empty-rows=skip", "absent-labels=one", "1.5",
         "1.5:pair", "omega", "rows", "recall-known", "recall", "ndcg-min", "coverage:unbiased", "coverage-of=present",
+        "bca", "greedy", "frank-wolfe", "macro-precision", "macro-recall", "balanced-accuracy", "0.5*precision+0.5*macro-f", "stored", "train",
     ];
     const NUMBERS: &[f64] = &[0.0, -0.0, 1.0, -1.0, 0.5, 0.95, 1e-300, 1e300, 1e-3, 2.5, f64::MAX];
     Ok(match input.int_in_range(0..=9)? {
@@ -180,5 +182,35 @@ fn evaluate_with(input: &mut Unstructured<'_>) -> Result<()> {
     let whole = whole.to_bytes().expect("a tally can be written");
     assert_eq!(merged.to_bytes().expect("and a merged one"), whole);
     Tally::from_bytes(&whole).expect("and read again");
+    Ok(())
+}
+
+/// Optimises predictions as a random request says.
+pub fn optimize(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let _ = optimize_with(&mut input);
+}
+
+fn optimize_with(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some(request) = request::<OptimizeRequest>(input)? else { return Ok(()) };
+    let (rows, train_rows, cols) = (input.int_in_range(0..=6)?, input.int_in_range(1..=6)?, input.int_in_range(1..=6)?);
+    let (test, train) = (labels(input, rows, cols)?, labels(input, train_rows, cols)?);
+    let stored = labels(input, rows, cols)?;
+    let values = (0..stored.nnz()).map(|_| Ok(f32::from(input.int_in_range(0u8..=8)?) / 8.0)).collect::<Result<Vec<_>>>()?;
+    let probabilities =
+        Scores::new(cols.into(), stored.offsets().to_vec(), stored.ids().to_vec(), values).expect("a value for each label");
+    let stats = LabelStats::of(&train);
+    let k = request.k;
+    let Ok(mut optimization) = Optimization::new(&probabilities, request) else { return Ok(()) };
+    if input.arbitrary()? {
+        optimization = optimization.train(&stats);
+    }
+    if input.arbitrary()? {
+        let Ok(with_test) = optimization.test(&test) else { return Ok(()) };
+        optimization = with_test;
+    }
+    if let Ok(optimized) = optimization.run() {
+        assert!((0..rows).all(|row| optimized.predictions.row(row).0.len() <= k));
+    }
     Ok(())
 }

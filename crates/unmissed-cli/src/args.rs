@@ -3,6 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::path::{Path, PathBuf};
+use unmissed::Error;
 use unmissed::data::formats::{self, Content, Expected, Holds, ReadOptions};
 use unmissed::data::{Csr, Dataset, Names, NamesOf, TextFile, Texts};
 use unmissed::report::renderers::RENDERERS;
@@ -146,6 +147,27 @@ impl Naming {
     pub(crate) fn rows(&self, count: usize) -> Outcome<Option<Names>> {
         Ok(self.row_names.as_ref().map(|file| Names::read(NamesOf::Rows, file, count)).transpose()?)
     }
+}
+
+/// Writes predictions: with names into a table, without them into any format.
+pub(crate) fn write_predictions(
+    scores: Csr<'static, f32>,
+    path: &Path,
+    format: Option<&str>,
+    naming: &Naming,
+    app: &App,
+) -> Outcome<()> {
+    let (labels, rows) = (naming.labels(scores.cols())?, naming.rows(scores.rows())?);
+    if labels.is_none() && rows.is_none() {
+        return write(&Content::Scores(scores), path, format, app);
+    }
+    if let Some(other) = format.filter(|format| *format != "csv") {
+        return Err(Error::value("names can only be written into a csv").found(format!("--to {other}")).into());
+    }
+    app.progress().begin(&format!("writing {}", path.display()), 0);
+    formats::write_named(&scores, labels.as_ref(), rows.as_ref(), path)?;
+    app.note(&format!("wrote {} (csv with names)", path.display()));
+    Ok(())
 }
 
 /// Texts of the test rows.

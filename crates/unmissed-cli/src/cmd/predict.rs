@@ -2,10 +2,9 @@
 
 use super::evaluate::inputs;
 use crate::app::{App, Outcome};
-use crate::args::{self, Reading};
+use crate::args::{self, Naming, Reading};
 use std::path::{Path, PathBuf};
 use unmissed::Error;
-use unmissed::data::formats::Content;
 use unmissed::data::{Csr, Features, IgnoredPairs, LabelStats};
 use unmissed::optimize::Optimization;
 use unmissed::predict::file::{self, AnyModel};
@@ -24,7 +23,8 @@ Corrected probabilities are not clipped at 1, those of models on trees are. --th
 With --optimize the labels are chosen that are best for another metric than precision, as 'unmissed optimize' does, and what that is worth \
 is printed; propensities are then capped at 1, and those of a model that was trained with them count for priors alone.
 
-The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst compress text).
+The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst compress text). With --label-names or --row-names it is a \
+csv with the names beside the ids.
 
 Examples:
   unmissed predict model.safetensors test.txt -o predictions.txt
@@ -33,6 +33,7 @@ Examples:
   unmissed predict model.safetensors test.txt --weights log -o tail.txt
   unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt
   unmissed predict tree.safetensors test.txt -k 3 -o from-tree.txt
+  unmissed predict model.safetensors test.txt --label-names names.txt -o named.csv
   unmissed predict model.safetensors test.txt --optimize macro-f@3 -o best.txt"
 )]
 pub(crate) struct Args {
@@ -82,6 +83,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]
+    naming: Naming,
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -91,7 +94,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         .flatten()
         .map(AsRef::as_ref)
         .collect();
-    args::check_output(&args.output, &inputs)?;
+    let named: Vec<&Path> = inputs.into_iter().chain(args.naming.files().map(|(_, file)| file.path())).collect();
+    args::check_output(&args.output, &named)?;
     let spec = args.propensity.as_deref().map(models::parse).transpose()?;
     app.progress().begin(&format!("reading {}", args.model.display()), 0);
     let (model, about) = file::read_any(&args.model, args.reading.mmap())?;
@@ -146,7 +150,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         progress: app.progress(),
     };
     let scores = given.predict(args, &options, app)?;
-    args::write(&Content::Scores(scores), &args.output, args.to.as_deref(), app)
+    args::write_predictions(scores, &args.output, args.to.as_deref(), &args.naming, app)
 }
 
 /// As many labels per row as can come into question.
@@ -179,7 +183,7 @@ fn optimize(metric: &str, args: &Args, app: &App, given: &Given<'_>) -> Outcome<
         optimization = optimization.train(stats);
     }
     let found = optimization.run()?;
-    args::write(&Content::Scores(found.predictions), &args.output, args.to.as_deref(), app)?;
+    args::write_predictions(found.predictions, &args.output, args.to.as_deref(), &args.naming, app)?;
     app.emit(&super::optimize::document(&found.report)?)
 }
 

@@ -166,3 +166,26 @@ fn misaligned_files_are_findings_of_both_commands() {
     assert!(codes("evaluate --test test.txt --predictions p.txt --metrics precision").contains(&"U020".to_owned()));
     assert!(!codes("evaluate --test test.txt --predictions p.txt --metrics precision -k 1,3").contains(&"U020".to_owned()));
 }
+
+/// Names stand beside the ids, and the file is read by its ids.
+#[test]
+fn predictions_are_written_with_names() {
+    let dir = Workdir::with_data();
+    dir.run("predict model.safetensors test.txt -k 2 -o plain.csv").ok();
+    dir.run("predict model.safetensors test.txt -k 2 --label-names names.txt -o named.csv").ok();
+    let (plain, named) = (dir.read("plain.csv"), dir.read("named.csv"));
+    assert_eq!(plain.lines().count(), named.lines().count());
+    assert_eq!(named.lines().next(), Some("row,label,score,label_name"));
+    for line in named.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields[3], format!("label {}", fields[1]));
+    }
+    let rows =
+        |file: &str| dir.json(&format!("evaluate --test test.txt --predictions A={file} --metrics precision"))["rows"].clone();
+    assert_eq!(rows("plain.csv"), rows("named.csv"));
+    let message = dir.run("predict model.safetensors test.txt --label-names names.txt -o named.npz").refused();
+    assert!(message.contains("names can only be written into a table") && message.contains(".csv or .tsv"), "{message}");
+    dir.write("few.txt", b"one\n");
+    let message = dir.run("predict model.safetensors test.txt --label-names few.txt -o named.csv").refused();
+    assert!(message.contains("few.txt") && message.contains("12"), "{message}");
+}

@@ -21,6 +21,9 @@ use columns::{Column, Kind, places, separator};
 use std::path::{Path, PathBuf};
 
 mod columns;
+mod named;
+
+pub use named::write_named;
 
 /// See the module's page.
 pub(super) struct Csv;

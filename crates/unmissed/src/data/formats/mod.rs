@@ -17,6 +17,8 @@ pub mod scores;
 pub mod svmlight;
 pub mod xmc;
 
+pub use csv::write_named;
+
 use super::source::{Compression, Source};
 use super::{Csr, Dataset, Names};
 use crate::error::{Error, Result};
