@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S].
+"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S] [--short].
 
 Runs the program UNMISSED on generated data and kills it, fills its disk, cuts its inputs, takes its memory, its rights and its
 folders away. What must hold: no half-written file under its final name, no lost block of a training run, no panic, and a message
 with a cause wherever the program could still write one. Prints a table in Markdown, and what did not hold. Needs Linux; a full
-disk needs root (a small tmpfs is mounted), and is skipped without.
+disk needs root (a small tmpfs is mounted), and is skipped without. --short takes small data and few trials, for `make test`.
 """
 
 import argparse
@@ -50,8 +50,8 @@ JOBS = [
 
 
 class Harness:
-    def __init__(self, program: str, trials: int, seed: int) -> None:
-        self.program, self.trials = str(Path(program).resolve()), trials
+    def __init__(self, program: str, trials: int, seed: int, short: bool) -> None:
+        self.program, self.trials, self.short = str(Path(program).resolve()), trials, short
         self.random = random.Random(seed)
         self.broken: list[str] = []
         self.table: list[tuple[str, str, int, str]] = []
@@ -231,7 +231,7 @@ class Harness:
         for _ in range(max(3, self.trials // 5)):
             folder = self.folder(base)
             # With less than its own size the program cannot be started at all.
-            bytes_ = int(2 ** self.random.uniform(25.5, 30))
+            bytes_ = int(2 ** self.random.uniform(24, 28))
             limit = lambda bytes_=bytes_: resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
             try:
                 code, errors = self.run(folder, job.arguments, prepare=limit)
@@ -285,12 +285,14 @@ class Harness:
             for fault in faults:
                 for job in JOBS:
                     fault(base, job)
-        print(f"{sum(times for _, _, times, _ in self.table)} faults, {len(self.broken)} of them not taken well")
+        times = sum(times for _, _, times, _ in self.table)
+        print(f"faults: {times - len(self.broken)} passed, {len(self.broken)} failed")
         return 1 if self.broken else 0
 
     def prepare(self, base: Path) -> None:
         """Inputs, what whole runs write, and how long they take."""
-        sizes = ["--users", "3000", "--test-users", "1000", "--items", "3000", "--controlled-users", "10"]
+        many = ["300", "100", "200"] if self.short else ["3000", "1000", "3000"]
+        sizes = [word for pair in zip(["--users", "--test-users", "--items"], many) for word in pair] + ["--controlled-users", "10"]
         for arguments in [
             ["generate", "survey", "-o", str(self.inputs), *sizes],
             ["train", str(self.inputs / "train.txt"), "-o", str(self.inputs / "trained")],
@@ -314,7 +316,9 @@ class Harness:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
-    parser.add_argument("--trials", type=int, default=50)
+    parser.add_argument("--trials", type=int, help="default: 50, with --short 2")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--short", action="store_true")
     given = parser.parse_args()
-    sys.exit(Harness(given.program, given.trials, given.seed).main())
+    trials = given.trials or (2 if given.short else 50)
+    sys.exit(Harness(given.program, trials, given.seed, given.short).main())

@@ -23,8 +23,9 @@ step cargo clippy --quiet --workspace --all-targets --features unmissed-cli/parq
 step cargo clippy --quiet -p unmissed --no-default-features -- -D warnings
 step cargo test --quiet --workspace --no-fail-fast -- --show-output
 step cargo test --quiet -p unmissed --features parquet --test suite -- --show-output formats:: hostile_archives:: mutated_files:: round_trips::
-# The pages of the tests come from the binary that the step above built.
+# The pages of the tests and the program that is killed come from the binary that the step above built.
 step bash scripts/browser_tests.sh
+[ "$(uname)" = Linux ] && step python3 scripts/faults.py target/debug/unmissed --short
 RUSTDOCFLAGS="-D warnings" step cargo doc --quiet -p unmissed --no-deps
 step bash scripts/test_python.sh --color=no
 
@@ -33,6 +34,9 @@ passed=$(sed -n 's/^test result: .* \([0-9]*\) passed;.*/\1/p' "$log" | awk '{ n
 failed=$(sed -n 's/^test result: .* \([0-9]*\) failed;.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 skipped=$(grep -c '^skipped: ' "$log")
 passed=$((passed - skipped))
+# faults.py ends with a line like 'faults: 96 passed, 0 failed'.
+passed=$((passed + $(sed -n 's/^faults: \([0-9]*\) passed.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')))
+failed=$((failed + $(sed -n 's/^faults: .* \([0-9]*\) failed.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')))
 # pytest ends with a line like '1 failed, 137 passed, 2 skipped in 20.02s'.
 of_pytest() {
   grep -E '^[0-9]+ [a-z]+.* in [0-9.]+s' "$log" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'

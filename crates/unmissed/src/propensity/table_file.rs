@@ -364,7 +364,6 @@ mod tests {
             ("label,propensity,low,high\n0,.5,.6,.4\n", None, Some(2), "out of order"),
             ("model,label,propensity\njpv,0,.5\npower,0,.5\n", None, Some(3), "several models"),
             ("label,propensity,inverse\n0,.5,x\n", None, Some(2), "the inverse propensity of label 0"),
-            ("label,propensity,inverse\n0,,2\n", None, Some(2), "label 0 has no propensity"),
             ("label,propensity,inverse,variance,c1\n0,.5,2,-1,0\n", None, Some(2), "the variance of label 0"),
             ("label,propensity,inverse,variance,c1\n0,.5,2,1,inf\n", None, Some(2), "a common error of label 0"),
             ("label,propensity,inverse\n0,,\n", None, Some(2), "the inverse propensity of label 0"),

@@ -9,6 +9,7 @@
 
 use super::checked::CheckedTraining;
 use super::fit::{Layout, blocks};
+use super::label_sample::label_sample;
 use super::stack::point;
 use super::tune::Staged;
 use crate::data::{Dataset, Features, split_rows_for};
@@ -114,9 +115,8 @@ impl<'a, 'b> Trials<'a, 'b> {
         if positives < LEAST_POSITIVES {
             return Ok(None);
         }
-        // Evenly from all of them, in the order of their frequency.
         let wanted = (known.len() * POSITIVES).div_ceil(positives).max(LABELS).min(known.len());
-        let sample: Vec<usize> = (0..wanted).map(|place| known[(2 * place + 1) * known.len() / (2 * wanted)]).collect();
+        let sample = label_sample(&known, wanted, 0);
         let mut numbers = vec![None; labels.cols()];
         (0u32..).zip(&sample).for_each(|(number, label)| numbers[*label] = Some(number));
         let sampled = labels.filter_map(sample.len() as u64, |_, label, ()| numbers[label as usize])?;

@@ -28,6 +28,7 @@ mod grid;
 mod held_out;
 mod joint;
 mod judge;
+mod label_sample;
 mod lines;
 mod moments;
 mod newton;
