@@ -144,14 +144,16 @@ fn write_records(table: &Content, width: usize, out: &mut dyn io::Write) -> io::
 
 /// A paragraph, wrapped as a table of one cell; painted lines end with their paint.
 fn write_painted(text: &str, width: Option<usize>, paint: Option<&str>, out: &mut dyn io::Write) -> io::Result<()> {
+    const UNBROKEN: &str = "\u{a0}%";
     let mut drawn = empty(width);
-    drawn.add_row([comfy(&plain(text))]);
+    // A number and its sign stay on one line.
+    drawn.add_row([comfy(&plain(text).replace(" %", UNBROKEN))]);
     for column in drawn.column_iter_mut() {
         column.set_padding((0, 0));
     }
-    let Some(paint) = paint else { return write_lines(&drawn, out) };
+    let (paint, end) = paint.map_or(("", ""), |paint| (paint, PLAIN));
     for line in drawn.lines() {
-        writeln!(out, "{paint}{}{PLAIN}", line.trim_end())?;
+        writeln!(out, "{paint}{}{end}", line.trim_end().replace(UNBROKEN, " %"))?;
     }
     Ok(())
 }

@@ -55,6 +55,12 @@ into sixty columns of a terminal
 }
 
 #[test]
+fn a_number_and_its_sign_stay_on_one_line() {
+    let drawn = rendered("table", &Document::new().note("It would be beyond 100 % which cannot be"), Some(22));
+    assert_eq!(drawn, "It would be beyond\n100 % which cannot be\n");
+}
+
+#[test]
 fn json_is_the_data_or_else_the_tables() {
     let document = evaluation().data(serde_json::json!({"rows": [0.1]})).unwrap();
     assert_eq!(rendered("json", &document, None), "{\n  \"rows\": [\n    0.1\n  ]\n}\n");
