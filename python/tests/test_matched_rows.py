@@ -9,7 +9,7 @@ import unmissed as um
 
 @pytest.fixture(scope="module")
 def world():
-    """What a model ranks first is observed more often."""
+    """Labels that a model ranks first are observed more often."""
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(1500, 8)).astype(np.float32)
     truth = rng.random(scores.shape) < 1 / (1 + np.exp(-scores))

@@ -149,17 +149,17 @@ def annotation_plan(
     y_pred : predictions of shape (n_rows, n_labels), or dict of them by name
         Predictions of one or several models, whose top lists are pooled.
     budget : int, default 500
-        How many unobserved pairs are judged.
+        Number of unobserved pairs to judge.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top lists whose metrics are wanted.
     train : labels, optional
-        Training labels: pairs are also divided by how often their label occurs.
+        Training labels: pairs are also stratified by how often their label occurs.
     earlier : path or list of paths, optional
         Judged csv files of earlier rounds, each beside its plan: draws another round.
     check_observed : int, default 0
-        How many observed pairs are drawn too, to see whether observed labels are relevant.
+        Number of observed pairs to draw as well, to check whether observed labels are relevant.
     assumed : float, default 0.5
-        The share of unobserved pairs that is expected to be relevant, for foretelling intervals.
+        Expected share of relevant pairs among the unobserved ones, to forecast intervals.
     wanted : float, optional
         Half the width of the interval that is wanted: `AnnotationPlan.expected` then has the budgets that it takes.
     level : float, default 0.95

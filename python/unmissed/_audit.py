@@ -140,7 +140,7 @@ def audit(
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> Audit:
-    """Audit predictions: what the scores are worth when labels are missing, as a verdict and a page.
+    """Audit predictions: what the scores are worth when labels are missing, with a verdict and a page.
 
     Puts statistics, propensities, evaluation and evidence together. Without evidence observed scores are a floor, and the usual curve
     (``"jpv"``) is shown beside them unless others are named; a controlled set or a later snapshot replaces assumptions by estimates. With
@@ -153,7 +153,7 @@ def audit(
     y_pred : predictions of shape (n_rows, n_labels), or dict of them by name
         Predictions of one or several models.
     train : labels, optional
-        Training labels: what propensity models, groups and evidence are compared with.
+        Training labels, which propensity models, groups and evidence refer to.
     propensity : str, Propensities, array-like, or list of these, optional
         Propensity models instead of the usual one.
     controlled : labels, optional

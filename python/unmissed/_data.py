@@ -163,7 +163,7 @@ def write(
     with working() as how:
         files, dropped = _core.write(file(path), features_, labels_, scores_, optional(text, format, "format"), how)
     for lost in dropped:
-        warnings.warn(f"{path} cannot hold, so it was dropped: {lost}", stacklevel=2)
+        warnings.warn(f"{path} cannot store this, so it was dropped: {lost}", stacklevel=2)
     return [str(one) for one in files]
 
 

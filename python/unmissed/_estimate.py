@@ -82,7 +82,7 @@ def fit_propensity(
         log-likelihood of what was counted in the controlled set. "auto" takes the likelihood where there is a controlled set, which
         gives better models, and otherwise squared differences.
     starts : int, default 16
-        From how many points the search starts.
+        Number of starting points of the search.
     random_state : int, default 0
         Seed of the perturbed starts.
     n_jobs : int, optional

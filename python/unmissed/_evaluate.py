@@ -81,7 +81,7 @@ def evaluate(
         ``(labels, scores)`` arrays of shape (n_rows, k), an integer array of the best labels, a list with a ranked list of labels
         (or of ``(label, score)`` pairs) for each row. Scores are compared in single precision; ties go to the smaller label.
     train : labels, optional
-        Training labels: what propensity models, groups and weights are functions of.
+        Training labels, from whose counts propensity models, groups and weights are computed.
     propensity : str, Propensities, RowPropensity, array-like, or list of these, optional
         Propensity models: ``"jpv"``, ``"jpv:a=0.5,b=0.4"``, ``"power"``, ``"table:FILE"``, values for each label, or what
         `fit_row_propensity` gives (for sums over labels, with the ratio of later and observed hits beside it).
@@ -136,7 +136,7 @@ def evaluate(
     interval : {"population", "mask"}, default "population"
         What intervals answer: what other rows would have given, or what other missing labels would have given on these rows.
     bootstrap : int, default 0
-        Bootstrap replicates for macro-f and coverage; 0 takes the jackknife, which is faster and covers better.
+        Bootstrap replicates for macro-f and coverage; 0 uses the jackknife, which is faster and covers better.
     random_state : int, default 0
         Seed of the bootstrap, and of the sample of rows that the jackknife takes when there are more than 65 536.
     n_labels : int, optional

@@ -38,11 +38,11 @@ def mask(
     propensity : str, Propensities or array-like
         A model, as a function of the label counts of `y`, or one number for each label.
     correlation : float, default 0.0
-        How far labels of a row go missing together: 0 independently, 1 all at once where their propensities are the same (a Gaussian copula).
+        How strongly labels of a row go missing together: 0 independently, 1 all at once if their propensities are equal (a Gaussian copula).
     by : {"row", "group", "rank"}, optional
         What propensities depend on besides the label: the row, the group that it falls into, or the rank of the label in `predictions`.
     strength : float, default 1.0
-        How much: log odds per standard deviation.
+        Strength of --by: log odds per standard deviation.
     groups : int, default 10
         Number of groups that rows fall into at random.
     predictions : scores of shape (n_rows, n_labels), optional

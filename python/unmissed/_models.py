@@ -222,7 +222,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shown : labels, optional
             The pairs of the controlled set that were shown, relevant or not, when they are known.
         later : labels, optional
-            A later snapshot of the training rows, in the same order: its labels take the place of the observed ones.
+            A later snapshot of the training rows, in the same order: its labels replace the observed ones.
         later_rows : array-like of int, optional
             The rows that have later labels, when not all do. The others are corrected by row-dependent propensities.
 

@@ -130,9 +130,9 @@ def optimize_predictions(
     test : labels, optional
         Known labels of the rows: measures what was gained. They take no part in the choice.
     max_iter : int, default 100
-        The most passes over the rows.
+        Maximum number of passes over the rows.
     tol : float, default 1e-6
-        A pass that gains less ends the search.
+        Stop the search after a pass that gains less than this.
     draws : int, default 40
         How many times labels are drawn for expected values and their intervals; 0 draws none.
     level : float, default 0.95

@@ -153,7 +153,7 @@ def fit_row_propensity(
     columns = labels.columns
     if sum(given is not None for given in (later, controlled, judged)) != 1:
         raise ValueError(
-            "nothing identifies propensities that depend on the row: expected one of later= (a later snapshot of the same rows),"
+            "nothing identifies row-dependent propensities: expected one of later= (a later snapshot of the same rows),"
             " controlled= (relevant labels among those shown at random to the same rows) and judged= (judged pairs of the same rows)"
         )
     known = None

@@ -43,7 +43,7 @@ class Evaluator:
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list.
     train : labels, optional
-        Training labels: what propensity models, groups and weights are functions of. Only their counts are kept.
+        Training labels, from whose counts propensity models, groups and weights are computed. Only their counts are kept.
     propensity : str, Propensities, array-like, or list of these, optional
         Propensity models per label.
     metrics, estimators : list of str, optional

@@ -25,7 +25,7 @@ struct Cli {
 }
 
 const AFTER_HELP: &str =
-    "Exit codes: 0 fine, 1 a gate of audit or a claim of reproduce that fails, 2 wrong usage or bad input, 130 interrupted.";
+    "Exit codes: 0 success, 1 a gate of audit or a claim of reproduce failed, 2 wrong usage or bad input, 130 interrupted.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         remove_unfinished();
         let _ = writeln!(
             std::io::stderr(),
-            "interrupted: files that were not finished are gone; a training run can be resumed with --resume"
+            "interrupted: unfinished files were removed; a training run can be resumed with --resume"
         );
         std::process::exit(130);
     });

@@ -55,7 +55,7 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--decay nan", "the decay is out of range"),
         ("--decay 1e-3,1e-4", "there are several values of the decay"),
         ("--learning-rate 0.1", "the learning rate is for Adam"),
-        ("--rate 0.1", "the learning rate of Adam is --learning-rate"),
+        ("--rate 0.1", "the learning rate of Adam is set by --learning-rate"),
         ("--solver adam --tolerance 0.1", "the tolerance is for solvers that go to the optimum"),
         ("--solver adam --learning-rate -1", "the solver's learning rate is out of range: expected a number above 0, found -1"),
         ("--grid paper", "a grid of settings is for tuning"),

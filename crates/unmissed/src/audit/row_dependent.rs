@@ -86,7 +86,7 @@ impl Audit<'_> {
             if self.train_predictions.is_empty() {
                 return Ok(all);
             }
-            return Err(Error::value("nothing identifies propensities that depend on the row")
+            return Err(Error::value("nothing identifies row-dependent propensities")
                 .expected("training labels, and a later snapshot or a controlled set of the same rows")
                 .hint("training predictions are of use only with one of these"));
         };

@@ -65,7 +65,7 @@ impl Context<'_> {
         }
         self.progress.begin(what, 0);
         let part = make()?;
-        std::fs::create_dir_all(folder).map_err(|cause| Error::io("cannot make the folder", folder, cause))?;
+        std::fs::create_dir_all(folder).map_err(|cause| Error::io("cannot create the folder", folder, cause))?;
         write_json(&path, &part)?;
         Ok(part)
     }

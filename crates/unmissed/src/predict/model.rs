@@ -198,7 +198,7 @@ impl Model {
         Ok(Model { panels, ..self })
     }
 
-    /// Number of weights that are not zero, biases aside.
+    /// Number of nonzero weights, biases aside.
     pub fn nonzeros(&self) -> u64 {
         self.panels.par_iter().map(|panel| panel.nonzeros() as u64).sum()
     }

@@ -16,7 +16,7 @@ use crate::sigmoid::sigmoid;
 /// is not clipped: above 1 the model or the propensities are off, and clipping would only mix up the ranks.
 #[derive(Clone, Copy)]
 pub struct PredictOptions<'a> {
-    /// The most labels per row.
+    /// Maximum number of labels per row.
     pub k: usize,
     /// Scores are logits instead of probabilities.
     pub logits: bool,

@@ -31,7 +31,7 @@ pub struct OptimizeRequest {
     pub at_most: bool,
     /// How it is maximised, an entry of [`METHODS`](crate::optimize::methods::METHODS).
     pub method: Spec,
-    /// The most passes over the rows.
+    /// Maximum number of passes over the rows.
     pub sweeps: usize,
     /// A pass that improves the objective by less ends the search.
     pub tolerance: f64,

@@ -63,7 +63,7 @@ impl Default for Newton {
 pub struct Dual {
     /// The share of its first value to which the gradient's norm has to fall.
     pub tolerance: f64,
-    /// The most passes over the rows.
+    /// Maximum number of passes over the rows.
     #[serde(rename = "passes")]
     pub max_passes: usize,
 }
