@@ -89,7 +89,7 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
     "recall-known": Text(
         """Recall at k where the number of relevant labels of each row is known, averaged over rows.
 
-``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any label-wise propensity.""",
+``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any per-label propensity.""",
         """
         >>> import unmissed as um
         >>> um.recall_known([[0]], [[0, 1]], k=1, label_counts=[4])

@@ -199,7 +199,7 @@ def test_settings_that_make_no_sense(balls):
         ({"decay": -1}, "decay"),
         ({"decay": 0}, "needs an L2 penalty"),
         ({"learning_rate": 0.1}, "the learning rate is for Adam"),
-        ({"solver": "adam", "tol": 0.1}, "the tolerance is for solvers that go to the optimum"),
+        ({"solver": "adam", "tol": 0.1}, "the tolerance is for solvers that reach the optimum"),
         ({"loss": "logistic", "criterion": "precision@1"}, "nothing to decide"),
         ({"clip": 0.5}, "clip"),
         ({"propensity": "jvp"}, "did you mean 'jpv'"),

@@ -216,7 +216,7 @@ def test_bad_batches_change_nothing(data):
         (y[:2], scores[:3], {}, "y_pred has another number of rows"),
         (y[:2], nan, {}, "row 1"),
         (y[:2], {"other": scores[:2]}, {}, "other models: expected predictions, found other"),
-        (y[:2], scores[:2], {"rows": [3, 99]}, "a row comes twice"),
+        (y[:2], scores[:2], {"rows": [3, 99]}, "a row occurs twice"),
         (y[:2], scores[:2], {"rows": [99]}, "row numbers"),
         (y[:2], scores[:2], {"rows": [-1, 99]}, "at least 0"),
         (y[:2], scores[:2], {"rows": [0.5, 99]}, "whole number"),

@@ -81,9 +81,9 @@ def precision(
         How the value is obtained from incomplete labels, and what has to hold for it:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
-        - ``"clipped"``: label-wise propensities, cut: too low by at most the stated bound.
+        - ``"unbiased"``: per-label propensities: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"clipped"``: per-label propensities, clipped: too low by at most the stated bound.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
@@ -182,9 +182,9 @@ def ndcg(
         How the value is obtained from incomplete labels, and what has to hold for it:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
-        - ``"clipped"``: label-wise propensities, cut: too low by at most the stated bound.
+        - ``"unbiased"``: per-label propensities: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"clipped"``: per-label propensities, clipped: too low by at most the stated bound.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
@@ -445,7 +445,7 @@ def recall_known(
 ) -> float | Array:
     """Recall at k where the number of relevant labels of each row is known, averaged over rows.
 
-    ``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any label-wise propensity.
+    ``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any per-label propensity.
 
     Parameters
     ----------
@@ -459,8 +459,8 @@ def recall_known(
         How the value is obtained from incomplete labels, and what has to hold for it:
 
         - ``"observed"``: none: a lower bound, since missing labels can only add to it.
-        - ``"unbiased"``: label-wise propensities and the given numbers of relevant labels: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"unbiased"``: per-label propensities and the given numbers of relevant labels: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     label_counts : array-like of int, shape (n_rows,)
@@ -552,7 +552,7 @@ def recall_pooled(
         How the value is obtained from incomplete labels, and what has to hold for it:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities; a ratio of unbiased sums: consistent, not unbiased.
+        - ``"unbiased"``: per-label propensities; a ratio of unbiased sums: consistent, not unbiased.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
@@ -643,9 +643,9 @@ def weighted_precision(
         How the value is obtained from incomplete labels, and what has to hold for it:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
-        - ``"clipped"``: label-wise propensities, cut: too low by at most the stated bound.
+        - ``"unbiased"``: per-label propensities: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"clipped"``: per-label propensities, clipped: too low by at most the stated bound.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     weights : str or array-like, default "inverse"
@@ -741,7 +741,7 @@ def macro_f(
         How the value is obtained from incomplete labels, and what has to hold for it:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities; a ratio of unbiased sums: consistent, not unbiased.
+        - ``"unbiased"``: per-label propensities; a ratio of unbiased sums: consistent, not unbiased.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     beta : float, default 1.0

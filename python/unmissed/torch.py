@@ -307,7 +307,7 @@ def _module(name: str, summary: str) -> type[CorrectedLoss]:
 Logistic = _module("logistic", "The log loss, as if nothing were missing.")
 UnbiasedLogistic = _module("unbiased-logistic", "The log loss on the true labels, unbiased under missing ones; it has no lower bound.")
 BoundedLogistic = _module("bounded-logistic", "The log loss with observed labels weighted by 2/p - 1: bounded, but biased.")
-PluginLogistic = _module("plugin-logistic", "The likelihood of what is observed, p times the probability to be relevant; not convex.")
+PluginLogistic = _module("plugin-logistic", "The likelihood of the observed labels, p times the probability of relevance; not convex.")
 NonnegativeLogistic = _module("nonnegative-logistic", "The unbiased log loss whose part of irrelevant labels stays at or above 0.")
 SquaredHinge = _module("squared-hinge", "The squared hinge, as if nothing were missing.")
 UnbiasedSquaredHinge = _module("unbiased-squared-hinge", "The squared hinge on the true labels, unbiased under missing ones; not convex.")

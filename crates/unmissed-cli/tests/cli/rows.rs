@@ -150,7 +150,7 @@ fn audits_estimate_by_row_when_they_can() {
         json["verdict"]["standings"].as_array().unwrap().iter().map(|standing| standing["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"by row") && names.contains(&"ratio of later and observed"), "{names:?}");
     assert!(names.contains(&"timelapse, shrunken") || names.iter().any(|name| name.starts_with("timelapse")), "{names:?}");
-    assert!(json["verdict"]["sentences"].to_string().contains("Reported is 'missed labels (omega)'"), "{}", json["verdict"]);
+    assert!(json["verdict"]["sentences"].to_string().contains("'missed labels (omega)' is reported"), "{}", json["verdict"]);
     let headlines = json["verdict"]["standings"].as_array().unwrap().iter().filter(|standing| standing["is_headline"] == true);
     assert_eq!(headlines.map(|standing| standing["estimator"].as_str().unwrap()).collect::<Vec<_>>(), ["omega"]);
     assert!(dir.read("page.html").contains("do they come true?"));

@@ -38,7 +38,7 @@ fn missing_labels(rows: &RowsToCheck) -> Option<String> {
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
     match named.len() {
         0 => None,
-        1 => Some(format!("Check row {} first: what is predicted there may be a missing label.", named[0])),
-        _ => Some(format!("Check rows {} first: what is predicted there may be a missing label.", listed(&named))),
+        1 => Some(format!("Check row {} first: its predictions may be missing labels.", named[0])),
+        _ => Some(format!("Check rows {} first: their predictions may be missing labels.", listed(&named))),
     }
 }

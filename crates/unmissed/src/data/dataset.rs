@@ -17,7 +17,7 @@ impl<'a> Dense<'a> {
     pub fn new(rows: usize, cols: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
         let values = values.into();
         if rows.checked_mul(cols) != Some(values.len()) {
-            return Err(Error::value("the size of a dense matrix is off")
+            return Err(Error::value("the size of a dense matrix is wrong")
                 .expected(format!("{rows} x {cols} values"))
                 .found(values.len().to_string()));
         }

@@ -50,7 +50,7 @@ fn joined(files: &[PathBuf], parts: Vec<Content>) -> Result<Content> {
     let first = parts.first().map(&kind);
     for (file, part) in files.iter().zip(&parts) {
         if let Some(first) = first.filter(|first| *first != kind(part)) {
-            return Err(Error::format("the parts of a folder do not fit each other")
+            return Err(Error::format("the parts of a folder do not match")
                 .expected(format!("{}, as in {}", words(first), files[0].display()))
                 .found(words(kind(part)))
                 .in_file(file));

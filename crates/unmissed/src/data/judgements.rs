@@ -187,7 +187,7 @@ impl Collected {
             let listed = self.contradictions.iter().take(LISTED).cloned().collect::<Vec<_>>().join("; ");
             let error = Error::format(format!("{} pairs were judged differently by different judges", self.contradictions.len()))
                 .found(format!("{listed}{more}"))
-                .hint("settle them in one of the files, or write 'unsure' in both");
+                .hint("resolve them in one of the files, or write 'unsure' in both");
             return Err(match files.get(file) {
                 Some(path) => error.at(line).in_file(path),
                 None => error,
@@ -224,7 +224,7 @@ fn check_probability(probability: f64) -> Result<()> {
     Err(Error::format("the probability of having been drawn is out of range")
         .expected("a number in (0, 1]")
         .found(digits(probability))
-        .hint("a pair that could not be drawn cannot be in the file; keep the column as 'annotate plan' wrote it"))
+        .hint("a pair that could not be drawn cannot be in the file; do not change the column that 'annotate plan' wrote"))
 }
 
 /// Reads one file.

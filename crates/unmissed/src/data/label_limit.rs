@@ -14,7 +14,7 @@ pub(crate) fn check_label_limit(labels: u64) -> Result<()> {
     Err(Error::value("too many labels to hold a number for each")
         .expected(format!("at most {MOST} labels"))
         .found(labels.to_string())
-        .hint("does the header say the right number? Labels with large ids can be numbered anew"))
+        .hint("is the number in the header right? Labels with large ids can be renumbered"))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub fn mask_shard(labels: &Labels<'_>, propensities: &[f64], seed: u64, first_ro
 /// That there is a propensity for each label.
 pub(super) fn check_propensities(labels: &Labels<'_>, propensities: &[f64]) -> Result<()> {
     if propensities.len() != labels.cols() {
-        return Err(Error::value("the number of propensities is not that of the labels")
+        return Err(Error::value("the number of propensities does not match the labels")
             .expected(labels.cols().to_string())
             .found(propensities.len().to_string()));
     }

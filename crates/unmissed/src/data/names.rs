@@ -134,8 +134,8 @@ impl Names {
         let twice = by_name.windows(2).filter(|pair| name(pair[0]) == name(pair[1])).min_by_key(|pair| pair[1]);
         if let Some(&[first, second]) = twice {
             let what = format!("{word}s {first} and {second} are both called '{}'", printable(name(first)));
-            let error = Error::format(what).expected(format!("another name for each {word}"));
-            return Err(located(error, second).hint("add to one of the names what tells the two apart"));
+            let error = Error::format(what).expected(format!("a different name for each {word}"));
+            return Err(located(error, second).hint("make one of the names more specific"));
         }
         Ok(Names { of, texts: loaded.texts, by_name })
     }

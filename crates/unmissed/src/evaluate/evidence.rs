@@ -20,7 +20,7 @@ impl<'a> Evaluation<'a> {
                 let names: Vec<&str> = self.models.iter().map(|(model, _)| model.as_str()).collect();
                 return Err(Error::value(format!("training predictions of '{name}', which has no test predictions"))
                     .expected(format!("names among {}", names.join(", ")))
-                    .hint("name predictions alike, NAME=FILE, for training and test rows"));
+                    .hint("use the same name, NAME=FILE, for training and test rows"));
             }
         }
         let wants = |estimator| self.request.estimators.as_ref().is_none_or(|named| named.contains(&estimator));

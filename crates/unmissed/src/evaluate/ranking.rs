@@ -227,7 +227,7 @@ impl Lead {
         };
         let [difference, low, high] = points([self.difference, low, high]);
         let chance =
-            if self.excludes_zero() { format!(", no more than {pairs} comparisons bring by chance") } else { String::new() };
+            if self.excludes_zero() { format!(", no more than expected by chance among {pairs} comparisons") } else { String::new() };
         format!("difference {difference} points, {low} to {high}{chance}")
     }
 }

@@ -39,7 +39,7 @@ impl Named for NonnegativeLogistic {
         "nonnegative-logistic"
     }
     fn summary(&self) -> &'static str {
-        "unbiased log loss whose part of irrelevant labels is kept from falling below 0"
+        "unbiased log loss whose part for irrelevant labels cannot fall below 0"
     }
 }
 

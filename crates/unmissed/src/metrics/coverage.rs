@@ -36,7 +36,7 @@ impl Named for Coverage {
         "coverage"
     }
     fn summary(&self) -> &'static str {
-        "share of all labels that are right at least once; as observed, a lower bound"
+        "share of all labels with at least one hit; the observed value is a lower bound"
     }
 }
 
@@ -52,7 +52,7 @@ impl Metric for Coverage {
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "coverage asks for one hit a label, so it is not a sum over rows; the observed value is a lower bound"
+        "coverage needs one hit per label, so it is not a sum over rows; the observed value is a lower bound"
     }
     fn shape(&self) -> Shape {
         Shape::Label(&Coverage)

@@ -30,7 +30,7 @@ pub(super) fn advice(name: &str) -> Option<String> {
             "there is no micro or sample F; ask for 'macro-f', or 'precision' and 'recall'".into()
         }
         "map" | "ap" | "average-precision" | "mean-average-precision" | "mrr" | "lrap" => {
-            "it is no sum over labels, so missing labels cannot be corrected label by label; ask for 'ndcg', which weighs ranks too"
+            "it is not a sum over labels, so it cannot be corrected label by label; ask for 'ndcg', which also weights ranks"
                 .into()
         }
         "auc" | "roc-auc" | "auroc" | "pr-auc" | "auprc" => {
@@ -40,7 +40,7 @@ pub(super) fn advice(name: &str) -> Option<String> {
             "ask for 'abandonment', the share of rows without a hit in the top k, which is one minus the hit rate".into()
         }
         "accuracy" | "acc" | "hamming" | "hamming-loss" | "jaccard" | "subset-accuracy" | "exact-match" => {
-            "with many labels it says next to nothing about rankings; ask for 'precision' or 'recall' at some k".into()
+            "with many labels it says almost nothing about rankings; ask for 'precision' or 'recall' at some k".into()
         }
         "macro-precision" | "macro-recall" | "balanced-accuracy" => "ask for 'macro-f' or 'coverage', the means over labels".into(),
         base => format!("ask for '{}'", ours(base)?),

@@ -51,7 +51,7 @@ impl Named for Scheme {
 }
 
 static SCHEMES: &[&Scheme] = &[
-    &Scheme { name: "uniform", summary: "every label counts alike", keys: &[], complete: false, weight: |_, _, _| 1.0 },
+    &Scheme { name: "uniform", summary: "every label counts equally", keys: &[], complete: false, weight: |_, _, _| 1.0 },
     &Scheme { name: "inverse", summary: "1 / n_j", keys: &[], complete: false, weight: |count, _, _| 1.0 / count },
     &Scheme {
         name: "inverse-complete",
@@ -121,10 +121,10 @@ fn relevant(stats: &LabelStats, scheme: &Scheme, propensities: Option<&Propensit
     let Some(propensities) = propensities else {
         return Err(Error::value(format!("the weights '{}' need propensities", scheme.name))
             .expected("one propensity for each label")
-            .hint("name one propensity model, or take 'inverse' for a model that was not corrected"));
+            .hint("name one propensity model, or use 'inverse' for a model that was not corrected"));
     };
     if propensities.len() as u64 != stats.labels() {
-        return Err(Error::value("the number of propensities is not that of the labels")
+        return Err(Error::value("the number of propensities does not match the labels")
             .expected(stats.labels().to_string())
             .found(propensities.len().to_string()));
     }

@@ -56,13 +56,13 @@ pub(super) fn expected_positives(
         (Positives::Auto, None) => {
             if let Some(objective) = needed_for.filter(|_| at_most > TOLERATED) {
                 return Err(Error::value(format!(
-                    "'{objective}' needs the expected positives of every label, and up to {:.0} % of them may not be stored",
+                    "'{objective}' needs the expected positives of every label, but up to {:.0} % of them may not be stored",
                     100.0 * at_most
                 ))
                 .expected("training labels, or scores of (almost) all labels that can be relevant")
                 .hint(
-                    "pass the training labels (--train, train= in Python), store more scores per row, or take what is stored for all \
-                     (--positives stored): what is claimed is then too high",
+                    "pass the training labels (--train, train= in Python), store more scores per row, or assume that the stored \
+                     scores are complete (--positives stored), which overstates the result",
                 ));
             }
             Positives::Stored

@@ -141,7 +141,7 @@ impl Phi {
         Ok(match unseen {
             0 => propensities,
             _ => propensities
-                .with_note(format!("{unseen} labels were never observed: the curve at {} positives stands for them", self.seen(0))),
+                .with_note(format!("{unseen} labels were never observed: they get the value of the curve at {} positives", self.seen(0))),
         })
     }
 }

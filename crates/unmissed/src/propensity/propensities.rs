@@ -227,7 +227,7 @@ impl Propensities {
         if found == self.values.len() {
             return Ok(());
         }
-        Err(Error::value(format!("the number of {what} is off"))
+        Err(Error::value(format!("the number of {what} is wrong"))
             .expected(format!("{}, one for each label", self.values.len()))
             .found(found.to_string()))
     }

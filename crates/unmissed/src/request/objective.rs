@@ -101,7 +101,7 @@ impl FromStr for ObjectiveSpec {
             (spec, None) => Ok(spec),
             (_, Some(k)) => Err(Error::value(format!("'{text}' has a number of labels per row"))
                 .expected("the objective alone")
-                .hint(format!("k is a choice of its own here: {k}"))),
+                .hint(format!("set k separately here: {k}"))),
         }
     }
 }

@@ -94,7 +94,7 @@ impl OptimizeRequest {
             return Err(Error::value("the number of draws is out of range")
                 .expected("0, or 2 to 100000")
                 .found(self.draws.to_string())
-                .hint("one draw says nothing about how much values vary"));
+                .hint("one draw does not show how much values vary"));
         }
         Ok(())
     }

@@ -134,8 +134,8 @@ impl TreeRequest {
             return out("number of trees", &format!("1 to {}", TreeRequest::MOST_TREES), self.trees as f64);
         }
         if self.trees > 1 && self.tree.is_fixed() {
-            return Err(Error::value(format!("every tree by '{}' is the same", self.tree))
-                .hint("train one tree, or take 'kmeans' or 'random'"));
+            return Err(Error::value(format!("every tree of '{}' is the same", self.tree))
+                .hint("train one tree, or use 'kmeans' or 'random'"));
         }
         if !(self.cost > 0.0 && self.cost.is_finite()) {
             return out("cost", "a finite number above 0", self.cost);

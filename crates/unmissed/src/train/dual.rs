@@ -62,7 +62,7 @@ struct State<const W: usize> {
 /// Trains the labels from `first` on with each of the decays in turn, and records each on the held-out rows. The last one's weights
 /// come back.
 pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, dual: &Dual, decays: &[f64]) -> Result<Finished> {
-    let (last, others) = decays.split_last().ok_or_else(|| Error::value("there is no decay to train with"))?;
+    let (last, others) = decays.split_last().ok_or_else(|| Error::value("the decay is missing"))?;
     for (round, decay) in others.iter().enumerate() {
         solve::<W>(problem, first, dual, *decay, round)?;
     }

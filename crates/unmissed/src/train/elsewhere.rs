@@ -55,7 +55,7 @@ impl Trainer<'_> {
         let training = Prepared::parse(prepared)?.apply(&self.checked(&plan, data)?)?;
         let known = super::fit::blocks(training.labels())?;
         if let Some(other) = blocks.iter().find(|block| !known.contains(block)) {
-            return Err(Error::value("the block is none of the run's").found(format!("labels {other:?}")));
+            return Err(Error::value("the block does not belong to the run").found(format!("labels {other:?}")));
         }
         let finished = Mutex::new(Vec::new());
         training.fit_blocks(blocks, &|Finished { block, propensities, unconverged, iterations }| {

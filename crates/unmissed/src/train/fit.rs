@@ -203,7 +203,7 @@ impl CheckedTraining<'_> {
             Some(Others { data, rows, depth, labels: known }) => {
                 let (features, found) = (features(data)?, data.labels().cols());
                 if (features.cols(), found) != (batches.features(), self.labels()) {
-                    return Err(Error::value("the rows to validate on are not like those to train on")
+                    return Err(Error::value("the validation rows do not match the training rows")
                         .expected(format!("{} features and {} labels", batches.features(), self.labels()))
                         .found(format!("{} and {found}", features.cols())));
                 }
@@ -312,7 +312,7 @@ impl CheckedTraining<'_> {
         let block = line * (by_feature * batches.features() as u64 + by_row * rows as u64);
         let blocks = memory / block.max(1);
         if blocks == 0 {
-            return Err(Error::value("the memory does not hold one block of labels")
+            return Err(Error::value("the memory limit is too small for one block of labels")
                 .expected(format!("at least {}", megabytes(block)))
                 .found(megabytes(memory)));
         }

@@ -63,7 +63,7 @@ pub(super) fn learned(values: Vec<f64>) -> Result<Propensities> {
     let values = values.into_iter().map(|p| p.clamp(least, 1.0)).collect();
     Ok(Propensities::new(Learned::Plugin, values)?
         .with_bound(Bound::None)
-        .with_note("learned along with the classifier from observed labels alone"))
+        .with_note("learned together with the classifier from observed labels alone"))
 }
 
 /// Trains the labels from `first` on, from so many starts, and keeps for each label what fits its rows best. On held-out rows
@@ -157,8 +157,8 @@ pub(super) fn identified(learned: Propensities, sure: &SureRows) -> Result<Prope
     }
     let found = sources.iter().filter(|source| **source == ValueSource::Estimated).count();
     let note = format!(
-        "{found} of {} propensities are identified: the label is nearly sure on some rows; the others could be anything that is not \
-         contradicted",
+        "{found} of {} propensities are identified, because the label is nearly certain on some rows; the others could have any \
+         value that the data do not contradict",
         learned.len()
     );
     Ok(learned.with_sources(sources)?.with_intervals(intervals)?.with_note(note))

@@ -279,7 +279,7 @@ impl Prepared {
     }
 
     pub(super) fn text(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|cause| Error::value(format!("cannot keep the settings ({cause})")))
+        serde_json::to_string_pretty(self).map_err(|cause| Error::value(format!("cannot store the settings ({cause})")))
     }
 
     fn write(&self, path: &Path) -> Result<()> {

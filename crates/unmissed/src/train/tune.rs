@@ -52,7 +52,7 @@ impl<'a> Search<'a> {
     pub(super) fn new(plan: &'a SearchPlan, trainer: &'a Trainer<'_>) -> Result<Search<'a>> {
         let validation = match (&trainer.request.validation, trainer.validation) {
             (None, _) => None,
-            (Some(_), None) => return Err(Error::value("the request takes a validation set that was not passed along")),
+            (Some(_), None) => return Err(Error::value("the request uses a validation set that was not passed")),
             (Some(validation), Some(data)) => {
                 validation.rate.iter().try_for_each(|rate| rate.check_draw(data.labels().cols() as u64))?;
                 let shown = trainer.validation_shown;
@@ -72,12 +72,12 @@ impl<'a> Search<'a> {
             (Some(validation), _) => ((0..data.rows()).collect(), validation.data, (0..validation.data.rows()).collect()),
             (None, share) => {
                 let (rows, held_out) = split_rows_for(Purpose::HeldOut, data.rows(), share.unwrap_or(0.0), training.seed)
-                    .map_err(|error| error.hint("hold out another share, or nothing (a holdout of 0)"))?;
+                    .map_err(|error| error.hint("hold out a different share, or nothing (a holdout of 0)"))?;
                 (rows, data, held_out)
             }
         };
         if others_rows.is_empty() {
-            return Err(Error::value("there are no rows to decide on").expected("at least one"));
+            return Err(Error::value("there are no rows to choose settings on").expected("at least one"));
         }
         let criterion = self.plan.criterion.clone().unwrap_or(Criterion::Loss);
         let judge = Judge {
@@ -187,7 +187,7 @@ fn beyond(tuning: &Tuning) -> Option<Vec<f64>> {
 fn check_shown(data: &Dataset<'_>, rate: Option<&Rate>, shown: Option<&Labels<'_>>) -> Result<()> {
     let Some(shown) = shown else { return Ok(()) };
     if rate.is_none() {
-        return Err(Error::value("shown pairs are those of a controlled set").expected("its rate as well"));
+        return Err(Error::value("shown pairs need a controlled set").expected("its rate as well"));
     }
     let labels = data.labels();
     if (shown.rows(), shown.cols()) != (labels.rows(), labels.cols()) {

@@ -217,7 +217,7 @@ pub fn read_dataset(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result
 fn check_positive(positive: Option<f32>) -> Result<()> {
     match positive {
         Some(least) if least.is_nan() => {
-            Err(Error::value("the least positive score is not a number").expected("a number, as in 4").found("NaN"))
+            Err(Error::value("the threshold for positive scores is not a number").expected("a number, as in 4").found("NaN"))
         }
         _ => Ok(()),
     }

@@ -69,7 +69,7 @@ impl Format for Npy {
 
     fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>> {
         if Compression::of_name(path).0 != Compression::None {
-            return Err(Error::value("an npy file is mapped as it is").in_file(path).hint("leave the .gz or .zst out"));
+            return Err(Error::value("an npy file cannot be compressed").in_file(path).hint("leave the .gz or .zst out"));
         }
         let (rows, cols) = match content {
             Content::Data(data) => (data.rows(), data.labels().cols()),

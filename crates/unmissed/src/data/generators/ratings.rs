@@ -85,7 +85,7 @@ impl Generator for Ratings {
                 help: "relevant items that a user rates, on average; half of them become labels",
             },
             GeneratorParameter { name: "tail", default: "0.6", help: "how fast relevance falls with an item's rank" },
-            GeneratorParameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
+            GeneratorParameter { name: "strength", default: "2.5", help: "how strongly taste determines relevance" },
             GeneratorParameter { name: "taste", default: "0.5", help: "how much more often users rate what they like more" },
             GeneratorParameter { name: "gamma", default: "0.5", help: "how much more often popular items are rated" },
             GeneratorParameter {

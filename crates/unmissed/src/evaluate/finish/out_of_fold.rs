@@ -29,9 +29,9 @@ pub(super) fn findings(finish: &Finish<'_>) -> Vec<Finding> {
             return None;
         }
         let what = if test > matched {
-            "fold models saw fewer rows, or the rows differ; the ratio is biased by it, omega less"
+            "fold models were trained on fewer rows, or the rows differ; this biases the ratio, and omega less"
         } else {
-            "were these predictions made by a model that had seen the rows? Then estimates from them are worthless"
+            "if these predictions were made by a model that was trained on the rows, estimates from them are worthless"
         };
         let name = &settings.metrics[term.metric].name();
         let text = format!(

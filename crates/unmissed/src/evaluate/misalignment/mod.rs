@@ -44,7 +44,7 @@ impl Evaluation<'_> {
 fn short_lists(name: &str, scores: &Csr<'_, f32>, k: usize) -> Option<Finding> {
     let most = scores.offsets().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
     (most < k.min(scores.cols())).then(|| {
-        let text = format!("{name} has at most {most} predictions per row, and k goes up to {k}: open places count as misses");
+        let text = format!("{name} has at most {most} predictions per row, and k goes up to {k}: empty places count as misses");
         Finding::new(&U020, text)
     })
 }
@@ -66,8 +66,8 @@ fn swapped(name: &str, truth: &Labels<'_>, scores: &Csr<'_, f32>) -> Option<Find
         |values: &[f32]| values.windows(2).all(|pair| pair[0] == pair[1]) || values.windows(2).all(|pair| pair[0] - pair[1] == 1.0);
     (0..scores.rows()).all(|row| is_plain(scores.row(row).1)).then(|| {
         let text = format!(
-            "every row has exactly {least} labels, as top lists have, while {name} predicts between {shortest} and {longest} labels without \
-             scores of their own, as labels are kept"
+            "every row has exactly {least} labels, as is typical of top lists, while {name} predicts between {shortest} and \
+             {longest} labels without scores of their own, as is typical of labels"
         );
         Finding::new(&U021, text)
     })

@@ -48,9 +48,9 @@ impl Evaluation<'_> {
             return None;
         }
         let text = format!(
-            "{}: no out-of-fold predictions for the training rows, so a later snapshot gives one propensity per label only, and labels \
-             that a model ranks first go missing less often than that. On real data such scores were up to 3 points too high, and \
-             their 95 % intervals held the truth in a third of the cases",
+            "{}: no out-of-fold predictions for the training rows, so the later snapshot gives only one propensity per label, and \
+             labels that a model ranks first go missing less often than that. On real data such scores were up to 3 points too high, and \
+             their 95 % intervals covered the truth in only a third of the cases",
             names.join(", ")
         );
         Some(Finding::new(&U014, text))

@@ -33,7 +33,7 @@ impl Named for Coverage {
         "coverage"
     }
     fn summary(&self) -> &'static str {
-        "share of all labels that are right at least once"
+        "share of all labels with at least one hit"
     }
 }
 

@@ -32,7 +32,7 @@ impl Named for Precision {
         "precision"
     }
     fn summary(&self) -> &'static str {
-        "share of given labels that are relevant; for mixtures"
+        "share of predicted labels that are relevant; for mixtures"
     }
 }
 

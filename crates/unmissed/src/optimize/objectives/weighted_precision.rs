@@ -32,7 +32,7 @@ impl Named for WeightedPrecision {
         "weighted-precision"
     }
     fn summary(&self) -> &'static str {
-        "precision where each label has a gain; needs weights"
+        "precision with a gain for each label; needs weights"
     }
 }
 

@@ -56,7 +56,7 @@ pub fn anchors(sure: &SureRows, level: f64) -> Result<Propensities> {
     Propensities::new("anchors", values)?
         .with_bound(Bound::Lower)
         .with_intervals(intervals.collect())
-        .map(|found| found.with_note("a lower bound: labels that are never sure have a larger propensity"))
+        .map(|found| found.with_note("a lower bound: labels that are never certain have a larger propensity"))
 }
 
 /// The entry in the list of propensity estimators.
@@ -69,7 +69,7 @@ impl Named for Entry {
         "anchors"
     }
     fn summary(&self) -> &'static str {
-        "from observed labels alone: how often a label is observed on the rows on which it is surest"
+        "from observed labels alone: how often a label is observed on the rows with its highest scores"
     }
 }
 
@@ -90,7 +90,7 @@ impl PropensityEstimator for Entry {
             .count("sure_rows", sure.rows)
             .count("never_observed_there", never)
             .remark(format!(
-                "A lower bound: the rate at which a label is observed on its {} surest rows. {never} labels are on none of them.",
+                "A lower bound: the rate at which a label is observed on the {} rows with its highest scores. {never} labels are observed on none of them.",
                 sure.rows
             )))
     }

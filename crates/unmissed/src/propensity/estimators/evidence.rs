@@ -226,7 +226,7 @@ impl<'a> PropensityEvidence<'a> {
             MatchedRows::new(self.train, later)?;
         }
         if let Some(sure) = self.sure_rows.filter(|sure| sure.observed.len() != self.train.cols()) {
-            return Err(Error::value("the counts on the surest rows are not those of the training labels")
+            return Err(Error::value("the anchor counts do not match the training labels")
                 .expected(self.train.cols().to_string())
                 .found(sure.observed.len().to_string()));
         }
@@ -262,10 +262,10 @@ impl<'a> PropensityEvidence<'a> {
 
 fn lacks(estimator: &str, kind: EstimatorInput) -> Error {
     if kind == EstimatorInput::SureRows {
-        return Error::value(format!("'{estimator}' lacks its evidence")).expected("the features of the training rows");
+        return Error::value(format!("'{estimator}' needs evidence that is missing")).expected("the features of the training rows");
     }
     let names: Vec<String> = kind.fields().iter().map(|field| format!("'{}'", field.name)).collect();
-    Error::value(format!("'{estimator}' lacks its evidence")).expected(names.join(" and "))
+    Error::value(format!("'{estimator}' needs evidence that is missing")).expected(names.join(" and "))
 }
 
 /// A controlled set has the labels of the training data, and both have rows.

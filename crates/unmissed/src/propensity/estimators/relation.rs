@@ -45,7 +45,7 @@ impl Named for Entry {
         "relation"
     }
     fn summary(&self) -> &'static str {
-        "from what was viewed with what was bought with a label (no bound in either direction)"
+        "from items viewed together with items that were bought with a label (no bound in either direction)"
     }
 }
 

@@ -59,7 +59,7 @@ impl PropensitySpec {
         match self {
             PropensitySpec::Curve(phi) => {
                 let train = train.ok_or_else(|| {
-                    Error::value(format!("'{self}' is a function of training counts"))
+                    Error::value(format!("'{self}' depends on training counts"))
                         .hint("give the training labels (--train), or propensities of your own (table:FILE)")
                 })?;
                 let propensities = phi.propensities(train)?;

@@ -101,11 +101,11 @@ impl GivenName {
 pub(super) fn check_name(name: &str, others: &[(String, GivenCovariate<'_>)]) -> Result<()> {
     if Covariate::ALL.iter().any(|own| own.name() == name) || name == "constant" {
         return Err(
-            Error::value(format!("a given covariate cannot be called '{name}'")).hint("that is one of ours: choose another name")
+            Error::value(format!("a covariate of your own cannot be called '{name}'")).hint("this name is reserved: choose another one")
         );
     }
     if others.iter().any(|(other, _)| other == name) {
-        return Err(Error::value(format!("two given covariates are called '{name}'")).hint("give each a name of its own"));
+        return Err(Error::value(format!("two covariates are called '{name}'")).hint("give each its own name"));
     }
     Ok(())
 }
@@ -124,13 +124,13 @@ pub(super) fn check_leaks(name: &str, given: &GivenCovariate<'_>, early: &Labels
             )
         }
         GivenCovariate::Pairs(_) => {
-            separates(given, early, later).then_some("it tells observed pairs from missing ones without fail")
+            separates(given, early, later).then_some("it separates observed pairs from missing ones perfectly")
         }
     };
     match leaks {
         None => Ok(()),
-        Some(why) => Err(Error::value(format!("the covariate '{name}' contains the answer"))
-            .expected("what was known apart from whether the pair was observed")
+        Some(why) => Err(Error::value(format!("the covariate '{name}' reveals the outcome"))
+            .expected("information that does not depend on whether the pair was observed")
             .hint(why)),
     }
 }

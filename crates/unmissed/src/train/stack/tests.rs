@@ -137,5 +137,5 @@ fn what_does_not_fit_is_refused() {
     assert!(message("8/40", &counts, Some(&others), &controlled).contains("is positive, but was not shown"));
     let features = controlled.features().cloned();
     let nothing = Dataset::new(features, Labels::from_ids(LABELS as u64, vec![Vec::<u32>::new(); 30]).unwrap()).unwrap();
-    assert!(message("8/40", &counts, None, &nothing).contains("says too little"));
+    assert!(message("8/40", &counts, None, &nothing).contains("has too little data"));
 }

@@ -181,7 +181,7 @@ impl<R: Read> Array<R> {
                 let Some(value) = convert(*bytes) else {
                     return Err(Error::format(format!("a number in the array '{name}' is out of range"))
                         .expected("a whole number from 0, of 32 bits for a column")
-                        .found(format!("another at place {} (counted from 0)", values.len())));
+                        .found(format!("another value at position {} (counted from 0)", values.len())));
                 };
                 values.push(value);
             }
@@ -190,7 +190,7 @@ impl<R: Read> Array<R> {
         // Asking for one byte more also makes the archive compare its checksum.
         match self.elements.read(&mut block[..1]) {
             Ok(0) => Ok(values),
-            Ok(_) => Err(Error::format(format!("the array '{name}' is longer than its header says"))
+            Ok(_) => Err(Error::format(format!("the array '{name}' is longer than stated in its header"))
                 .expected(format!("{} elements", values.len()))),
             Err(cause) => Err(unreadable(name, &cause)),
         }
@@ -210,7 +210,7 @@ fn shape_text(shape: &[u64]) -> String {
 }
 
 fn unreadable(name: &str, cause: &io::Error) -> Error {
-    let why = if cause.kind() == io::ErrorKind::UnexpectedEof { "it ends too soon".to_owned() } else { cause.to_string() };
+    let why = if cause.kind() == io::ErrorKind::UnexpectedEof { "it ends too early".to_owned() } else { cause.to_string() };
     Error::format(format!("cannot read the array '{name}' ({why})"))
         .hint("the file is truncated or damaged: fetch or write it again")
 }
