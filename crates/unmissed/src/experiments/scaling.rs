@@ -28,7 +28,7 @@ impl Named for Scaling {
         "scaling"
     }
     fn summary(&self) -> &'static str {
-        "the limit of JPV as data are copied, against power and Richards, which do not move"
+        "the limit of JPV as data are copied, against power and Richards, which do not change"
     }
 }
 

@@ -68,7 +68,7 @@ fn set(
 }
 
 fn one(context: &Context<'_>, name: &str, make: &dyn Fn(u64) -> Result<Option<Complete>>, seed: u64) -> Result<Repetition> {
-    let complete = make(seed)?.ok_or_else(|| Error::value("the data set is gone"))?;
+    let complete = make(seed)?.ok_or_else(|| Error::value("the data set no longer exists"))?;
     let mut found = Vec::new();
     for (noise, by) in NOISES.into_iter().enumerate() {
         let biased = complete.biased(noise, seed)?;

@@ -35,7 +35,7 @@ impl Named for Training {
         "training"
     }
     fn summary(&self) -> &'static str {
-        "corrected training against doing nothing, in fourteen worlds"
+        "corrected training against no correction, in fourteen worlds"
     }
 }
 
@@ -47,7 +47,7 @@ struct Seeds {
 
 impl Experiment for Training {
     fn reproduces(&self) -> &'static str {
-        "nothing of the paper: what its correction is worth, world by world"
+        "not in the paper: the value of its correction, world by world"
     }
 
     fn needs(&self) -> &'static str {
