@@ -47,7 +47,7 @@ struct Seeds {
 
 impl Experiment for Training {
     fn reproduces(&self) -> &'static str {
-        "not in the paper: the value of its correction, world by world"
+        "nothing: the value of the paper's correction, world by world"
     }
 
     fn needs(&self) -> &'static str {
