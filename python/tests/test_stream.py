@@ -129,7 +129,7 @@ def test_list_columns_are_not_copied(data):
     for broken, message in [
         (pyarrow.array([[1], None]), "y_true, row 1 is null"),
         (pyarrow.array([[1], [2, None]]), "y_true, row 1: expected numbers, found null"),
-        (pyarrow.array([1, 2]), "no list column"),
+        (pyarrow.array([1, 2]), "not a list column"),
         (pyarrow.array([[0.5], [1.0]]), "expected labels as whole numbers"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""Data frames that belong together, and the names that they bring along.
+"""Data frames that belong together, and their names.
 
 Frames are recognised by what they have (an index, columns, ``reindex``), so pandas is never imported.
 """

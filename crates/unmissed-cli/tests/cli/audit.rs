@@ -154,7 +154,7 @@ fn bad_requests_are_explained() {
     for (rest, part) in [
         ("--test test.txt --predictions p.txt -o report.pdf", "report.pdf: cannot write a page in this format"),
         ("--test test.txt --predictions p.txt --truth short.txt", "short.txt: the complete labels are not those of the test rows"),
-        ("--test test.txt --predictions p.txt --propensity jpv", "is a function of training counts"),
+        ("--test test.txt --predictions p.txt --propensity jpv", "depends on training counts"),
         ("--test test.txt --predictions p.txt --predictions p.txt", "two models are called 'p'"),
         ("--test test.txt --predictions p.txt --train train.txt --later short.txt", "the snapshots have different shapes"),
         ("--test test.txt --predictions p.txt --k 0", "k is out of range"),

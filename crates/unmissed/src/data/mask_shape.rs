@@ -42,7 +42,7 @@ pub struct MaskShape<'a> {
     pub correlation: f64,
     /// What propensities depend on.
     pub by: Option<MaskBy<'a>>,
-    /// Strength of --by: log odds per standard deviation.
+    /// Strength of the dependence: log odds per standard deviation.
     pub strength: f64,
 }
 

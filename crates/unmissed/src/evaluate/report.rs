@@ -85,7 +85,7 @@ pub struct Comparison {
 pub struct EvaluationResult {
     /// The numbers, in order of metric, k, estimator, propensity, group and model.
     pub rows: Vec<Row>,
-    /// Differences of models, when there are several.
+    /// Differences between models, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
     /// The groups and how much they hold, when there are several.

@@ -7,7 +7,8 @@
 //! that is equally good for every label keeps its value. Labels that were never seen in training get the weight of one positive.
 //!
 //! # Assumes
-//! Weights say what matters, propensities what is missing. `inverse` and the others are functions of observed frequencies: a label
+//! Weights express what matters, propensities what is missing. `inverse` and the others are functions of observed frequencies: a
+//! label
 //! that is rare because it is seldom observed gets a large weight, and beside a correction with propensities it is corrected twice.
 //! `inverse-complete` uses the frequency that the complete labels would have, n_j / p_j, and so assumes right propensities.
 //!

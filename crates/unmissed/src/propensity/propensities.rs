@@ -316,7 +316,7 @@ impl Propensities {
         !self.common_errors.is_empty() || self.inverse_variances.as_ref().is_some_and(has_variance)
     }
 
-    /// What everybody who uses the values should know.
+    /// What users of the values should know.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

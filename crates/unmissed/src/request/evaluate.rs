@@ -40,7 +40,7 @@ pub struct EvaluateRequest {
     pub groups: Option<GroupsSpec>,
     /// Gains of labels for `weighted-precision`.
     pub weights: Option<WeightsSpec>,
-    /// Also estimates with inverse propensities cut at this value.
+    /// Add estimates with inverse propensities clipped at this value.
     pub clip: Option<f64>,
     /// Also bounds of unbiased sums and differences if propensities are off.
     pub sensitivity: Option<Sensitivity>,

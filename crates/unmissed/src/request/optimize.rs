@@ -27,7 +27,7 @@ pub struct OptimizeRequest {
     pub metric: ObjectiveSpec,
     /// Labels per row.
     pub k: usize,
-    /// Rows may have fewer than k labels, where more would do harm.
+    /// Rows may have fewer than k labels if more would do harm.
     pub at_most: bool,
     /// How it is maximised, an entry of [`METHODS`](crate::optimize::methods::METHODS).
     pub method: Spec,

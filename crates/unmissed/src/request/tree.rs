@@ -28,7 +28,7 @@ pub struct TreeRequest {
     pub propensity: Option<TrainPropensity>,
     /// How propensities are made use of.
     pub correction: TreeCorrection,
-    /// Inverse propensities above this count as this: less variance, some bias.
+    /// Inverse propensities are clipped at this value: less variance, some bias.
     pub clip: Option<f64>,
     /// What the loss of a row counts against the penalty `|w|^2 / 2` of a lane's weights, for rows of length 1.
     pub cost: f64,

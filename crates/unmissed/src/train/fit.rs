@@ -34,7 +34,7 @@ pub struct Finished {
     pub propensities: Option<Vec<f64>>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
-    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    /// The largest number of Newton steps of any label, or the epochs of Adam.
     pub iterations: usize,
 }
 
@@ -47,7 +47,7 @@ pub struct Fitted {
     pub propensities: Option<Propensities>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
-    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    /// The largest number of Newton steps of any label, or the epochs of Adam.
     pub iterations: usize,
 }
 

@@ -48,7 +48,7 @@ pub struct Trained {
     pub stack: Option<StackTable>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
-    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    /// The largest number of Newton steps of any label, or the epochs of Adam.
     pub iterations: usize,
     /// Where the propensities came from that were given and that the loss makes no use of.
     pub unused: Option<Origin>,

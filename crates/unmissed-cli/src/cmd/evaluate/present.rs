@@ -7,7 +7,7 @@ use unmissed::evaluate::{EvaluationResult, Finding, Row};
 use unmissed::metrics::Estimator;
 use unmissed::report::{Cell, Column, Document, Shown, Table};
 
-/// Percentages, since that is how the field reports.
+/// Percentages, as is usual in the field.
 const SHOWN: Shown = Shown::Fixed(2);
 
 /// A terminal's width: what tables are arranged for.

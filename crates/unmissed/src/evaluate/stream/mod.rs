@@ -129,7 +129,7 @@ impl Evaluator {
         self.settings.labels as usize
     }
 
-    /// How many rows there have been.
+    /// Number of rows so far.
     pub fn rows(&self) -> u64 {
         self.state.rows()
     }
@@ -177,7 +177,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// What all rows so far come to. More batches may follow.
+    /// The report for all rows so far. More batches may follow.
     pub fn compute(&mut self) -> Result<EvaluationResult> {
         self.compute_watched(&Silent)
     }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// let stats = LabelStats::from_counts(1000, &[25, 100])?;
 /// assert_eq!(spec.propensities(&stats)?.values(), [0.5, 1.0]);
 /// let error = spec.read(None, 2).unwrap_err().to_string();
-/// assert!(error.contains("is a function of training counts"), "{error}");
+/// assert!(error.contains("depends on training counts"), "{error}");
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

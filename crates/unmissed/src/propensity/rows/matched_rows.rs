@@ -49,7 +49,7 @@ impl<'a> MatchedRows<'a> {
         Ok(self)
     }
 
-    /// Labels as they were observed.
+    /// Observed labels.
     pub fn early(&self) -> &'a Labels<'a> {
         self.early
     }
