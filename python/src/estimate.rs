@@ -97,7 +97,9 @@ pub(crate) fn estimate<'py>(
         judged: request.judged.as_ref().map(|judged| judged.known_pairs()).transpose().map_err(exception)?,
     };
     let (estimate, counts) = if spec.estimator().inputs().contains(&EstimatorInput::SureRows) {
-        let rows = request.rows.ok_or_else(|| exception(Error::value(format!("'{method}' needs evidence that is missing")).hint("pass X=")))?;
+        let rows = request
+            .rows
+            .ok_or_else(|| exception(Error::value(format!("'{method}' needs evidence that is missing")).hint("pass X=")))?;
         let rows = rows.slices()?;
         run(py, &how, |watch| {
             let data = Dataset::new(Some(rows.features()?), owned.train)?;

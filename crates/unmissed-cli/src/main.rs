@@ -32,10 +32,8 @@ fn main() -> ExitCode {
     // Not being able to watch for Ctrl-C is no reason not to work: the default action still stops the process.
     let _ = ctrlc::set_handler(|| {
         remove_unfinished();
-        let _ = writeln!(
-            std::io::stderr(),
-            "interrupted: unfinished files were removed; a training run can be resumed with --resume"
-        );
+        let _ =
+            writeln!(std::io::stderr(), "interrupted: unfinished files were removed; a training run can be resumed with --resume");
         std::process::exit(130);
     });
     #[cfg(unix)]

@@ -67,10 +67,7 @@ pub(super) fn passed_sentence(standing: &Standing, why: Unusable, at: &str) -> S
     match why {
         Unusable::Incomplete => format!("'{}' is not reported: not all models have a value.", standing.name),
         Unusable::BeyondRange => {
-            format!(
-                "'{}' is not reported: it puts {at} outside its range, so its assumptions do not hold here.",
-                standing.name
-            )
+            format!("'{}' is not reported: it puts {at} outside its range, so its assumptions do not hold here.", standing.name)
         }
     }
 }
@@ -89,9 +86,8 @@ pub(super) fn other_values(reported: &Standing, standings: &[Standing], at: &str
     };
     let others: Vec<String> = by_belief(standings).iter().filter(apart).filter_map(|standing| of(standing)).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    (!others.is_empty()).then(|| {
-        format!("Other estimates from the same evidence differ from it: {at} of {} is {}.", best.model, listed(&others))
-    })
+    (!others.is_empty())
+        .then(|| format!("Other estimates from the same evidence differ from it: {at} of {} is {}.", best.model, listed(&others)))
 }
 
 /// What complete labels say about the estimates.

@@ -364,9 +364,7 @@ impl<'a> Evaluation<'a> {
     /// The pass and its finish. Runs in the current rayon pool.
     pub fn run(&self) -> Result<EvaluationResult> {
         if !self.request.shard.is_whole() {
-            return Err(
-                Error::value("a shard is only a part of an evaluation").hint("tally all shards and merge the tallies")
-            );
+            return Err(Error::value("a shard is only a part of an evaluation").hint("tally all shards and merge the tallies"));
         }
         Ok(self.run_with_tally()?.1)
     }

@@ -226,8 +226,11 @@ impl Lead {
             return format!("difference {} points, which has no interval", points([self.difference])[0]);
         };
         let [difference, low, high] = points([self.difference, low, high]);
-        let chance =
-            if self.excludes_zero() { format!(", no more than expected by chance among {pairs} comparisons") } else { String::new() };
+        let chance = if self.excludes_zero() {
+            format!(", no more than expected by chance among {pairs} comparisons")
+        } else {
+            String::new()
+        };
         format!("difference {difference} points, {low} to {high}{chance}")
     }
 }

@@ -30,8 +30,7 @@ pub(super) fn advice(name: &str) -> Option<String> {
             "there is no micro or sample F; ask for 'macro-f', or 'precision' and 'recall'".into()
         }
         "map" | "ap" | "average-precision" | "mean-average-precision" | "mrr" | "lrap" => {
-            "it is not a sum over labels, so it cannot be corrected label by label; ask for 'ndcg', which also weights ranks"
-                .into()
+            "it is not a sum over labels, so it cannot be corrected label by label; ask for 'ndcg', which also weights ranks".into()
         }
         "auc" | "roc-auc" | "auroc" | "pr-auc" | "auprc" => {
             "it needs the scores of all labels; ask for 'precision', 'ndcg' or 'recall' at some k".into()

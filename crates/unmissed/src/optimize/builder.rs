@@ -338,8 +338,7 @@ impl<'a> Optimization<'a> {
                 notes.push("intervals of expected values include the uncertainty of the propensities".to_owned())
             }
             Some(_) => notes.push(
-                "the propensities are taken as known: their uncertainty is not known, and intervals do not include it"
-                    .to_owned(),
+                "the propensities are taken as known: their uncertainty is not known, and intervals do not include it".to_owned(),
             ),
             None => {}
         }

@@ -39,7 +39,9 @@ impl<'a> Candidates<'a> {
             ))
             .expected("a number in [0, 1]")
             .found(digits(f64::from(scores.values()[place])))
-            .hint("objectives are expected values: convert logits and distances to probabilities first, 1 / (1 + exp(-z)) for logits"));
+            .hint(
+                "objectives are expected values: convert logits and distances to probabilities first, 1 / (1 + exp(-z)) for logits",
+            ));
         }
         let stored = |row: usize| scores.row_ids(row).len();
         if !at_most && let Some(row) = (0..scores.rows()).find(|row| stored(*row) < k) {

@@ -140,8 +140,10 @@ impl Phi {
         let propensities = Propensities::clipping(PropensitySpec::Curve(self.clone()), values, sources)?;
         Ok(match unseen {
             0 => propensities,
-            _ => propensities
-                .with_note(format!("{unseen} labels were never observed: they get the value of the curve at {} positives", self.seen(0))),
+            _ => propensities.with_note(format!(
+                "{unseen} labels were never observed: they get the value of the curve at {} positives",
+                self.seen(0)
+            )),
         })
     }
 }

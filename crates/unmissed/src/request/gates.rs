@@ -54,7 +54,9 @@ impl FromStr for ScoreGate {
         let metric = metric.trim();
         let known = metrics::find(metric.split(':').next().unwrap_or(metric))?;
         if known.lower_is_better() {
-            return Err(Error::value(format!("for {metric} lower is better, so a lower limit makes no sense")).found(format!("'{text}'")));
+            return Err(
+                Error::value(format!("for {metric} lower is better, so a lower limit makes no sense")).found(format!("'{text}'"))
+            );
         }
         let estimator = estimator.map(|name| Estimator::of_name(name.trim())).transpose()?;
         if let Some(estimator) = estimator.filter(|estimator| known.offer(*estimator).is_none()) {

@@ -165,9 +165,7 @@ fn what_is_missing_is_said_with_its_source() {
     let assumed = missing(audit.clone().train(&w.train));
     assert_eq!(assumed.source, MissingSource::Assumed);
     assert!(
-        assumed
-            .sentence
-            .starts_with("These files do not show how many relevant labels are missing (jpv:a=0.55,b=1.5, the usual")
+        assumed.sentence.starts_with("These files do not show how many relevant labels are missing (jpv:a=0.55,b=1.5, the usual")
     );
     let half = AuditRequest { propensities: Some(vec!["constant:p=0.5".parse().unwrap()]), ..request() };
     let given = missing(audit.clone().train(&w.train).request(half));

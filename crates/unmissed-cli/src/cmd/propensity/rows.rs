@@ -182,8 +182,9 @@ fn document(model: &RowModel) -> Outcome<Document> {
         document = document.note(what);
     }
     if model.uses_observed_labels() {
-        document = document
-            .note("other-labels is computed from observed labels: sums over labels stay unbiased, products and recall are rejected");
+        document = document.note(
+            "other-labels is computed from observed labels: sums over labels stay unbiased, products and recall are rejected",
+        );
     }
     Ok(document)
 }

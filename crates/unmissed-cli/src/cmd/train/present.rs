@@ -61,8 +61,8 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
         document = document.note(note);
     }
     if trained.uncorrected {
-        document =
-            document.note("The loss corrects for missing labels, but no --propensity was given: labels were assumed to be complete.");
+        document = document
+            .note("The loss corrects for missing labels, but no --propensity was given: labels were assumed to be complete.");
     }
     if let Some(unused) = &trained.unused {
         document = document.note(format!(

@@ -265,7 +265,9 @@ fn exact_ties_are_ties() {
     assert_eq!((verdict.order_change, verdict.standings[0].first.as_ref()), (None, None));
     let level = Case::new(vec![observed(&[("A", 0.49), ("B", 0.49)])]).verdict();
     assert!(
-        level.headline.ends_with("On observed labels A and B are not statistically distinguishable (difference 0.0 points, -1.0 to 1.0)."),
+        level
+            .headline
+            .ends_with("On observed labels A and B are not statistically distinguishable (difference 0.0 points, -1.0 to 1.0)."),
         "{}",
         level.headline
     );

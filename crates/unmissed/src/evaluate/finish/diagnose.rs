@@ -222,7 +222,10 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
             match settings.propensity_columns().len() {
                 0 => notes.push("observed values have no mask interval: their variance depends on propensities".into()),
                 1 => {}
-                _ => notes.push("mask intervals of observed values use the smallest propensity of each label, which gives the widest interval".into()),
+                _ => notes.push(
+                    "mask intervals of observed values use the smallest propensity of each label, which gives the widest interval"
+                        .into(),
+                ),
             }
         }
     }

@@ -39,11 +39,9 @@ impl<'a> Evaluation<'a> {
         let models: Vec<&RowModel> = self.row_models.iter().map(|(_, model)| model).collect();
         match why_not(metric, &models) {
             None => Ok(()),
-            Some(reason) => {
-                Err(Error::value(format!("'{}' has no estimate under row-dependent propensities", metric.name()))
-                    .expected("sums over labels, such as precision, ndcg or weighted-precision")
-                    .hint(reason))
-            }
+            Some(reason) => Err(Error::value(format!("'{}' has no estimate under row-dependent propensities", metric.name()))
+                .expected("sums over labels, such as precision, ndcg or weighted-precision")
+                .hint(reason)),
         }
     }
 
@@ -118,7 +116,9 @@ impl<'a> Evaluation<'a> {
             });
             let fits: Vec<Option<RowFitted>> = fitted.collect::<Result<_>>()?;
             if fits.len() > 1 && fits.contains(&None) {
-                notes.push(format!("{origin}: differences between models are not computed with predictions that it was not fitted to"));
+                notes.push(format!(
+                    "{origin}: differences between models are not computed with predictions that it was not fitted to"
+                ));
             }
             all.push(RowDependent { origin, metrics: has, fits });
         }

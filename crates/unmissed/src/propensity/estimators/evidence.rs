@@ -113,7 +113,7 @@ pub struct RelationPairs<'a> {
 /// let found = timelapse.estimate(&PropensityEvidence::new(&train).later(&later))?;
 /// assert_eq!(found.into_propensities()?.values(), [0.75, 1.0]);
 /// let error = timelapse.estimate(&PropensityEvidence::new(&train)).unwrap_err();
-/// assert_eq!(error.to_string(), "'timelapse' lacks its evidence: expected 'later'");
+/// assert_eq!(error.to_string(), "'timelapse' needs evidence that is missing: expected 'later'");
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 #[derive(Clone, Debug)]

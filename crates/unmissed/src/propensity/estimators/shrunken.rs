@@ -146,8 +146,8 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &FitOptions, level: f64)
         propensities = propensities.with_note("no scatter around the curve is visible: the estimate is the curve");
     }
     if direct.never_observed() > 0 {
-        propensities =
-            propensities.with_note(format!("{} labels were never observed: they get the value of the curve", direct.never_observed()));
+        propensities = propensities
+            .with_note(format!("{} labels were never observed: they get the value of the curve", direct.never_observed()));
     }
     if !fit.degenerate.is_empty() {
         propensities = propensities.with_note(format!("the fitted curve is degenerate: {}", fit.degenerate.join("; ")));

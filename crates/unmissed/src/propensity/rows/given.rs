@@ -100,9 +100,8 @@ impl GivenName {
 /// Names must differ from each other and from our own.
 pub(super) fn check_name(name: &str, others: &[(String, GivenCovariate<'_>)]) -> Result<()> {
     if Covariate::ALL.iter().any(|own| own.name() == name) || name == "constant" {
-        return Err(
-            Error::value(format!("a covariate of your own cannot be called '{name}'")).hint("this name is reserved: choose another one")
-        );
+        return Err(Error::value(format!("a covariate of your own cannot be called '{name}'"))
+            .hint("this name is reserved: choose another one"));
     }
     if others.iter().any(|(other, _)| other == name) {
         return Err(Error::value(format!("two covariates are called '{name}'")).hint("give each its own name"));
