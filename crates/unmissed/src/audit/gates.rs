@@ -1,5 +1,5 @@
-//! Gates: what an audit fails on in a pipeline. They look at what users passed or measured; curves that the audit added by itself, and
-//! the baselines, never make one fail.
+//! Gates: what an audit fails on in a pipeline. They apply to what users passed or measured; curves that the audit added itself,
+//! and the baselines, never make one fail.
 
 use super::reference::{ModelRole, role_of};
 use super::result::{AuditResult, PropensityReport};

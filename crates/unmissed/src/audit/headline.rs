@@ -1,5 +1,5 @@
-//! Which estimate an audit believes first. The order is fixed beforehand, by what an estimate has to assume, and never by what it
-//! says; [`Basis`] is that order. The others are shown beside it.
+//! Which estimate an audit reports. The order is fixed in advance, by what an estimate assumes and never by its value; [`Basis`] is
+//! that order. The other estimates are shown too.
 
 use super::result::{CandidateKind, PropensityReport};
 use super::row_dependent::ROWS;

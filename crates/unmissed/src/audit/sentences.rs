@@ -1,5 +1,5 @@
-//! The sentences of a verdict. None claims more than the interval of a paired difference allows, and no value that a score cannot have is
-//! written as one.
+//! The sentences of a verdict. None claims more than the interval of a paired difference allows, and impossible values are not
+//! written as scores.
 
 use super::compared::Compared;
 use super::headline::{Basis, Unusable, by_belief};

@@ -45,7 +45,7 @@ pub struct Standing {
     pub agrees_with_truth: Option<bool>,
     /// Whether evidence contradicts the propensity model.
     pub contradicted: bool,
-    /// Whether these are the scores that the audit reports, by an order that is fixed beforehand.
+    /// Whether these are the scores that the audit reports, by an order that is fixed in advance.
     pub is_headline: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a model is trained or tested on: features of rows and the labels that were observed on them.
+//! What a model is trained or tested on: the features of rows and their observed labels.
 
 use super::csr::{Csr, Labels, checked_cols};
 use crate::error::{Error, Result};

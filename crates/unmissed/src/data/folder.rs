@@ -1,6 +1,6 @@
 //! A folder of Parquet files: one data set, or the predictions of one model, cut into parts as Spark, Ray and pyarrow write them.
 //!
-//! Parts are put behind each other in the order of their names. All must have the same columns and labels.
+//! Parts are concatenated in the order of their names. All must have the same columns and labels.
 
 use super::formats::{Content, ReadOptions, read};
 use super::split::{merge, stack};

@@ -1,6 +1,7 @@
-//! Judged pairs: what people (or a language model) said about (row, label) pairs, from csv files.
+//! Judged pairs: judgements of (row, label) pairs by people (or a language model), from csv files.
 //!
-//! A judged csv has a header with at least `row,label,probability,relevant`: ids count from 0, `probability` is that of having been drawn
+//! A judged csv has a header with at least `row,label,probability,relevant`: ids count from 0, `probability` is the probability of
+//! having been drawn
 //! (in (0, 1]), and `relevant` is `1`, `0`, `unsure`, or empty for a pair that nobody has judged yet. `round` and `stratum` are those of an
 //! annotation plan; other columns (names, texts) are ignored. Several judges have a file each: a pair may be in several files, with the
 //! same judgement.

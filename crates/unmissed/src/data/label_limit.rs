@@ -1,4 +1,4 @@
-//! The one place that says how many labels may have a number each in memory.
+//! The limit on the number of labels that may have a number each in memory.
 
 use crate::error::{Error, Result};
 

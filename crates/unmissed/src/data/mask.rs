@@ -1,4 +1,4 @@
-//! Removing labels the way that observation would: label j of a row is kept with probability `p_j`, independently.
+//! Removing labels as imperfect observation would: label j of a row is kept with probability `p_j`, independently.
 //!
 //! The uniform number `u_ij` of row i and label j depends on the seed, i and j alone, and the label is kept when
 //! `u_ij < p_j`. So the result does not depend on threads, on the order of labels in a row, or on how rows are cut into

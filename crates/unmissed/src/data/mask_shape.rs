@@ -1,4 +1,4 @@
-//! Masks that break what estimators assume, with everything about them known.
+//! Masks that violate the assumptions of estimators in known ways.
 //!
 //! [`mask`](super::mask()) keeps each label independently with one propensity per label. Here labels of a row can go missing together, and
 //! propensities can depend on the row:

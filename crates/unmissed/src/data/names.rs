@@ -2,9 +2,9 @@
 //!
 //! A [`TextFile`] is a text file with a line for each label (or row), or one column of a table: `FILE.csv:COLUMN`, `FILE.tsv:COLUMN`,
 //! `FILE.jsonl:FIELD`, compressed or not. A table has a record for each label in the order of their ids; one with a column `label`
-//! (for rows: `row`) of whole numbers says itself which record belongs to which, in any order.
+//! (for rows: `row`) of whole numbers identifies its records, in any order.
 //!
-//! Names are kept as they are. Whoever shows them makes them harmless for the place: [`printable`](super::printable),
+//! Names are stored unchanged. Code that shows them makes them safe for the place: [`printable`](super::printable),
 //! [`brief`](super::brief), [`spreadsheet_safe`](super::spreadsheet_safe).
 
 mod text_file;

@@ -1,4 +1,4 @@
-//! Other libraries' numbers under their names, to check ours against what was published.
+//! Other libraries' numbers under their names, to compare ours with published numbers.
 //!
 //! For each k up to a largest one, rows without labels counting 0:
 //!
@@ -16,7 +16,7 @@
 //!
 //! The propensities of curves are those of the libraries too ([`inverse`]): a label that was never seen in training has a count of 0.
 //!
-//! Both work in single precision in places, so they agree with these numbers to about 1e-6. Ties may be broken otherwise there.
+//! Both work in single precision in places, so they agree with these numbers to about 1e-6. They may break ties differently.
 //!
 //! ```
 //! use unmissed::{data::{Csr, Labels}, evaluate::compat::{Library, evaluate}};

@@ -1,4 +1,4 @@
-//! What a later snapshot of the training rows allows, without a fit beforehand.
+//! Estimates from a later snapshot of the training rows, without a previous fit.
 
 use super::builder::Evaluation;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Findings: coded observations that change how a number should be read.
 //!
 //! Each has a severity, an explanation with the numbers, what to do, and an anchor in `docs/checks.md`. [`CHECKS`] lists the codes;
-//! the evaluation raises those that it can see, and whoever knows more (a controlled set, a later snapshot) adds to them.
+//! the evaluation raises those that it can detect, and callers with more evidence (a controlled set, a later snapshot) add theirs.
 //!
 //! ```
 //! use unmissed::evaluate::findings::{CHECKS, Finding, U008};

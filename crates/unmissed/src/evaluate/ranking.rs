@@ -1,7 +1,7 @@
 //! How models compare: from paired differences with intervals, never from the order of two values.
 //!
-//! A model is called better than another only where the interval of their difference excludes 0 and the difference stands after Holm's
-//! adjustment for all pairs that are compared.
+//! A model is called better than another only if the interval of their difference excludes 0 and the difference is significant
+//! after Holm's adjustment for all pairs that are compared.
 
 use super::compare::holm;
 use super::report::{Comparison, EvaluationResult};

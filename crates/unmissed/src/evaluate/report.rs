@@ -1,4 +1,4 @@
-//! What an evaluation gives: rows, comparisons, findings. Data first; whoever renders them only draws.
+//! The result of an evaluation: rows, comparisons, findings. Plain data; renderers only draw them.
 
 use super::findings::Finding;
 use super::plan::settings::GroupShare;

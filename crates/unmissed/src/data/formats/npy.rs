@@ -3,11 +3,11 @@
 //! - Floating numbers are scores, one for each (row, label): every one is a prediction, zeros too. Minus infinity says that a label
 //!   is not predicted.
 //! - Whole numbers, where the number of labels is known and the array has another width, are the labels of each row, best first;
-//!   -1 leaves a place open. An array of one dimension has one label per row.
-//! - Bools, and whole numbers that are all 0 or 1, are labels: there or not.
+//!   -1 leaves a place empty. An array of one dimension has one label per row.
+//! - Bools, and whole numbers that are all 0 or 1, are label indicators.
 //!
-//! Numbers of half and double precision become 32-bit floating numbers, rounded to the nearest. Written is an array of
-//! bools for labels, of float32 for scores, with 0 where none is stored.
+//! Numbers of half and double precision become 32-bit floating numbers, rounded to the nearest. Labels are written as an array of
+//! bools, scores as float32, with 0 for entries that are not stored.
 
 use super::npz::array::{Array, Elements, write_header};
 use super::ratings::dropped_features;

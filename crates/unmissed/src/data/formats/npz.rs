@@ -7,7 +7,7 @@
 //! indices where they fit, float32 values, deflate.
 //!
 //! Members are read in an order that lets each one vouch for the next (shape, row offsets, indices, values), so an archive
-//! that unpacks to much more than its matrix is refused before it is unpacked.
+//! that unpacks to much more than its matrix is rejected before it is unpacked.
 
 pub(super) mod array;
 mod sparse;

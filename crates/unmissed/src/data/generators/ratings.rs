@@ -1,4 +1,4 @@
-//! `ratings`: users who rate a handful of what they like, as on a music service, and users who are also shown items at random.
+//! `ratings`: users who rate a few of the items they like, as on a music service, and users who are also shown items at random.
 //!
 //! User i has a taste `t_i ~ N(0, I)`, item j a direction `v_j` of length 1 and the liking `x_ij = t_i . v_j`, which is standard
 //! normal. Item j is relevant to i with probability `s(b_j + strength x_ij)`, with b_j for a long tail of priors pi_j as in `survey`.

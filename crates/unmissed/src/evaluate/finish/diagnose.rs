@@ -1,4 +1,4 @@
-//! Which findings the numbers call for, and the notes on how to read them.
+//! Findings about the numbers, and notes on how to read them.
 
 use super::totals::Of;
 use super::{Finish, Source, limits};

@@ -1,4 +1,4 @@
-//! What intervals leave out, where it can be seen in the numbers.
+//! What intervals leave out, as far as the numbers show it.
 
 use super::{Finish, Key, Source};
 use crate::evaluate::findings::{Finding, U009};

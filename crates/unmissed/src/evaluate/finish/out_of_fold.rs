@@ -1,4 +1,4 @@
-//! Whether out-of-fold predictions are like those of the audited model.
+//! Whether out-of-fold predictions are as good as those of the audited model.
 
 use super::omega::two_samples;
 use super::totals::Of;

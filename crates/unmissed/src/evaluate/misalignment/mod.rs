@@ -1,9 +1,9 @@
-//! Whether files belong together: rows and ids in the same order, snapshots the right way round, scores the right way up.
+//! Whether files belong together: rows and ids in the same order, snapshots not swapped, scores not inverted.
 //!
-//! A misaligned file gives numbers that look like those of a bad model, so each check compares what was given with what another
-//! alignment would give, on a sample of the rows. A difference counts only when it is manifold, beyond chance by several standard
-//! errors, and beyond what the same lists find on other rows; constant lists and models that are merely bad raise nothing.
-//! `docs/checks.md` has the rates of false alarms that were measured.
+//! A misaligned file gives numbers that look like those of a bad model, so each check compares the files as given with another
+//! alignment, on a sample of the rows. A difference counts only if it is large, several standard errors beyond chance, and larger
+//! than what the same lists find on other rows; constant lists and models that are merely bad raise nothing. `docs/checks.md` has
+//! the measured rates of false alarms.
 
 mod lists;
 mod reversed;

@@ -1,4 +1,4 @@
-//! Scores the wrong way up: probabilities of the complement, distances or ranks.
+//! Inverted scores: probabilities of the complement, distances or ranks.
 
 use super::lists::{Lists, exchanged};
 use crate::data::{Csr, Labels};

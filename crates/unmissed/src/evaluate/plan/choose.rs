@@ -1,7 +1,7 @@
-//! Which estimators of which metrics are computed, and why not the others.
+//! Which estimators of which metrics are computed, and why the others are not.
 //!
-//! Asking for everything is never an error: what does not exist is left out, with a note where that may surprise. What is asked for
-//! by name and cannot be computed is an error that says why.
+//! Asking for everything is never an error: estimates that do not exist are left out, with a note if that may be surprising. An
+//! estimate that is requested by name and cannot be computed is an error that says why.
 
 use super::settings::{ChosenMetric, KnownPairs};
 use crate::data::Rate;

@@ -1,7 +1,7 @@
 //! Labels that have everything in common share a place in the table.
 //!
-//! Most propensity models and weights are functions of a label's training count, and counts are few however many labels there
-//! are: the table then stays in the processor's cache, where a table of all labels would make every look-up wait for memory.
+//! Most propensity models and weights are functions of a label's training count, and there are few distinct counts, however many
+//! labels there are: the table then stays in the processor's cache, where a table of all labels would make every look-up wait for memory.
 
 use rayon::prelude::*;
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! What rows with two snapshots say against what is assumed of them.
+//! Findings of rows with two snapshots that contradict assumptions.
 
 use super::settings::ChosenMetric;
 use crate::data::Labels;

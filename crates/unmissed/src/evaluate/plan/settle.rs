@@ -1,4 +1,4 @@
-//! From what was asked for to settings: everything is checked here, once.
+//! From the request to settings: everything is checked here, once.
 
 use super::bounds::bounds;
 use super::omega::OmegaFit;

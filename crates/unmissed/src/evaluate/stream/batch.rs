@@ -1,4 +1,4 @@
-//! A batch of rows, and what is checked about it before any of it is taken.
+//! A batch of rows, and the checks before any of it is used.
 
 use super::Evaluator;
 use crate::data::{Csr, IgnoredDigest, IgnoredPairs, Labels};

@@ -1,4 +1,4 @@
-//! Rows that come batch by batch: [`Evaluator`] is fed with any number of them and gives what one [`Evaluation`] of all rows gives,
+//! Rows that arrive batch by batch: [`Evaluator`] takes any number of them and gives the result of one [`Evaluation`] of all rows,
 //! to the last bit.
 //!
 //! Everything that does not depend on rows is settled when the evaluator is made: metrics, the table of inverse propensities of

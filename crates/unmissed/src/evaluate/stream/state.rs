@@ -1,4 +1,4 @@
-//! What a stream has come to so far, in a form that is cheap to add to.
+//! The state of a stream so far, in a form that is cheap to add to.
 
 use super::Context;
 use super::batch::{Taken, row_twice};

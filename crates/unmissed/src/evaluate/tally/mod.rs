@@ -1,4 +1,5 @@
-//! What the pass leaves: totals over rows and whole numbers by label. Tallies of parts of the rows merge; the finish reads no data.
+//! The result of the pass: totals over rows and whole numbers by label. Tallies of parts of the rows merge; the finish reads no
+//! data.
 //!
 //! Nothing in a tally depends on how its rows were cut into parts or in which order those were merged: counts are whole numbers,
 //! totals are kept in fixed point ([`fixed`]) or exactly ([`exact`]), and lists are sorted. So threads, shards, batches of a stream and

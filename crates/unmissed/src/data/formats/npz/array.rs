@@ -1,7 +1,7 @@
 //! One `.npy` array, alone or inside an archive: a header in Python's notation, then the elements.
 //!
-//! Written by hand where hostile bytes come in: nothing is reserved by what a header claims, elements are decoded block by
-//! block as they arrive, and what is claimed but not there is an error.
+//! Written by hand because the bytes may be hostile: nothing is allocated because a header claims it, elements are decoded block by
+//! block as they arrive, and claimed but missing elements are an error.
 
 use crate::error::{Error, Result, shown};
 use std::io::{self, Read, Write};
