@@ -1,4 +1,4 @@
-//! How numbers are written for people: at most four significant digits, and no digit that says nothing.
+//! How numbers are written for people: at most four significant digits, and no meaningless ones.
 
 /// The number with this many significant digits; digits before the decimal point are rounded, too.
 pub(crate) fn significant(value: f64, digits: usize) -> String {

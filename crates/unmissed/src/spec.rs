@@ -1,6 +1,6 @@
-//! Spec strings: `name`, `name:preset` and `name:key=value,key=value`, the way every registry entry is asked for.
+//! Spec strings: `name`, `name:preset` and `name:key=value,key=value`, which name every registry entry.
 //!
-//! The registries look names up through [`find`], so an unknown name is answered with the near ones everywhere alike.
+//! The registries look names up through [`find`], so an unknown name gets suggestions everywhere.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -66,7 +66,7 @@ impl Audit<'_> {
             (_, None) => None,
             (Some(given), Some(spec)) => Some((spec.to_string(), given.clone())),
             (None, Some(spec)) => {
-                // What counts complete positives has to know by which propensities.
+                // Weights by complete positives need to know the propensities.
                 let propensities = match &models[..] {
                     [one] if request.propensities.is_some() => Some(one.per_label(stats, labels)?),
                     _ => None,

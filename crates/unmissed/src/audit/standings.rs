@@ -25,7 +25,7 @@ pub struct Standing {
     pub basis: Basis,
     /// Whether these are the scores on complete labels.
     pub is_truth: bool,
-    /// Whether the audit added the propensity model by itself.
+    /// Whether the audit added the propensity model itself.
     pub is_added: bool,
     /// The models' scores, baselines last.
     pub scores: Vec<ModelScore>,

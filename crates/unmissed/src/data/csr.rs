@@ -337,7 +337,7 @@ impl<'a, V: Value> Csr<'a, V> {
         }
     }
 
-    /// Offsets, ids and values, for whoever keeps matrices in another way; what is owned is not copied.
+    /// Offsets, ids and values, for callers that store matrices in another way; owned arrays are not copied.
     pub fn into_arrays(self) -> (Vec<u64>, Vec<u32>, Vec<V>) {
         (self.offsets.into_owned(), self.ids.into_owned(), self.values.into_owned())
     }

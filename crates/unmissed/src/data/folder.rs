@@ -18,7 +18,7 @@ pub(in crate::data) fn read_folder(folder: &Path, options: &ReadOptions<'_>) -> 
     joined(&files, parts)
 }
 
-/// The files, by name. Names that start with a dot or an underscore are notes of whoever wrote the folder.
+/// The files, by name. Names that start with a dot or an underscore are metadata of the program that wrote the folder.
 fn parts_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |cause| Error::io("cannot read the folder", folder, cause);
     let mut files = Vec::new();

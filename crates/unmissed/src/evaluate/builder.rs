@@ -34,7 +34,7 @@ pub struct Evaluation<'a> {
     /// Models that others are compared with, and nobody has to be told about.
     pub(super) only_compared: Vec<String>,
     pub(super) label_names: Option<&'a Names>,
-    /// What whoever holds the data found about them.
+    /// Findings of the caller about the data.
     pub(super) given_findings: Vec<Finding>,
     pub(super) judged: Option<Judged>,
     pub(super) ignored: Option<Arc<IgnoredPairs>>,
@@ -318,7 +318,7 @@ impl<'a> Evaluation<'a> {
         Ok(self)
     }
 
-    /// Adds what whoever holds the data found about them, as [`test_in_training`](super::misalignment::test_in_training) does.
+    /// Adds findings of the caller about the data, as [`test_in_training`](super::misalignment::test_in_training) does.
     #[must_use]
     pub fn finding(mut self, finding: Finding) -> Self {
         self.given_findings.push(finding);

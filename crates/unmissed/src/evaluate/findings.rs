@@ -265,7 +265,7 @@ pub struct Finding {
     /// The model that it is about, when it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether it is about a curve that an audit added by itself: good to know, but nothing that its user did.
+    /// Whether it is about a curve that the audit added itself, not one that the user passed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub added: bool,
 }

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// How large experiments are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Seconds: whether everything works, not what comes out.
+    /// Seconds: to see whether everything works; the results mean nothing.
     Tiny,
-    /// Minutes: what comes out, roughly.
+    /// Minutes: rough results.
     Quick,
     /// The paper's.
     Full,

@@ -1,4 +1,4 @@
-//! `hierarchy`: propensities from a hierarchy of labels, and how the constants of JPV depend on whom one asks.
+//! `hierarchy`: propensities from a hierarchy of labels, and how the constants of JPV depend on preprocessing.
 
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;

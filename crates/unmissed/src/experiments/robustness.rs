@@ -1,4 +1,4 @@
-//! `robustness`: what each estimate is worth when its assumption fails.
+//! `robustness`: the error of each estimate if its assumption fails.
 //!
 //! Labels of a survey go missing in five ways: independently with one propensity per label; together within a row; less often from some
 //! rows than from others; by groups of rows; and less often where a model would rank them first. A model is trained on what is left. Its

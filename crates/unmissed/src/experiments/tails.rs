@@ -1,4 +1,5 @@
-//! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
+//! `tails`: the effect of each objective. Missing labels and long tails are different problems; correcting for one does not solve
+//! the other.
 
 use super::biased_data::true_propensities;
 use super::linear_models::{Correction, DEPTH, Method, marked};

@@ -1,4 +1,4 @@
-//! How a number is obtained from incomplete labels, and what has to be true for it.
+//! How a number is estimated from incomplete labels, and what the estimate assumes.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Metrics: what we want to know, on the true labels. How to get it from observed ones is another axis, the [`Estimator`].
+//! Metrics: what we want to know, on the true labels. How to estimate it from observed labels is a separate choice, the
+//! [`Estimator`].
 //!
 //! A metric is an entry of [`METRICS`], one file each. It declares its range, the estimators that exist for it with the
 //! assumption of each, and its [`Shape`], which is all that an evaluation needs to compute it in one pass:

@@ -1,4 +1,4 @@
-//! What other libraries and papers call metrics, and what to ask for here.
+//! Names of metrics in other libraries and papers, and what to ask for here.
 
 /// What to ask for instead of a name that is not ours; `None` for a name that nobody uses.
 pub(super) fn advice(name: &str) -> Option<String> {

@@ -1,7 +1,8 @@
-//! `recall-known`: recall where the number of relevant labels of each row is given.
+//! `recall-known`: recall with a known number of relevant labels per row.
 //!
-//! `recall-known@k = |top k cap y| / |y|` with a given |y|, mean over rows. The number of relevant labels is sometimes known though
-//! they are not: a form says how many categories an article has, a count was kept when a list was cut. Then recall is a sum over
+//! `recall-known@k = |top k cap y| / |y|` with a given |y|, mean over rows. The number of relevant labels is sometimes known
+//! although the labels are not: a form states how many categories an article has, or a count was kept when a list was truncated.
+//! Then recall is a sum over
 //! labels, and any per-label propensity corrects it: `sum_{j in top k} y~_j / (p_j |y|)`, the propensity-scored recall of the
 //! paper. Without counts there is `recall`, whose unbiased estimate needs labels that go missing independently.
 //!

@@ -1,4 +1,4 @@
-//! `weighted-precision`: precision where each label has a gain of its own.
+//! `weighted-precision`: precision with a gain for each label.
 //!
 //! `weighted-precision@k = k^-1 sum_{j in top k} w_j y_j`, mean over rows. Weights come from the user or from training
 //! frequencies (see [`weights`](super::weights)). Weights say what matters, propensities what is missing: they are two things,

@@ -9,7 +9,7 @@
 //! # Assumes
 //! Weights express what matters, propensities what is missing. `inverse` and the others are functions of observed frequencies: a
 //! label
-//! that is rare because it is seldom observed gets a large weight, and beside a correction with propensities it is corrected twice.
+//! that is rare because it is rarely observed gets a large weight, and together with propensities it is corrected twice.
 //! `inverse-complete` uses the frequency that the complete labels would have, n_j / p_j, and so assumes right propensities.
 //!
 //! # Reference
@@ -107,7 +107,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     spec::find(SCHEMES, "weights", name).map(|_| ())
 }
 
-/// Whether a scheme follows from observed frequencies, so that labels weigh more that are seldom observed.
+/// Whether a scheme follows from observed frequencies, so that rarely observed labels have larger weights.
 pub(crate) fn follows_observed(name: &str) -> bool {
     SCHEMES.iter().any(|scheme| scheme.name == name && !scheme.complete && scheme.name != "uniform")
 }

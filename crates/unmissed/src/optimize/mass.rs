@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::request::Positives;
 use serde::Serialize;
 
-/// As much of the expected positives may be without a place among the stored scores before the stored sum is not taken for all.
+/// The largest share of expected positives that may be missing from the stored scores for the stored sum to count as complete.
 const TOLERATED: f64 = 0.01;
 
 /// How much of the expected positives the stored scores hold.

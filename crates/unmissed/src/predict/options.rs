@@ -1,4 +1,4 @@
-//! What a prediction shall be.
+//! Options of a prediction.
 
 use super::Model;
 use crate::data::IgnoredPairs;

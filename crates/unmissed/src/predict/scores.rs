@@ -1,4 +1,4 @@
-//! All scores of rows, and what every way of scoring shares.
+//! All scores of rows, and code that all kinds of scoring share.
 
 use super::Model;
 use super::batch::{Batch, Chunk, batches};

@@ -1,4 +1,4 @@
-//! What a parametric propensity curve is to the rest of the library.
+//! The interface of a parametric propensity curve.
 
 use crate::data::LabelStats;
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Propensities in files.
 //!
-//! Written is a csv `label,propensity,low,high,source`, in the order of labels; cells that are not known stay empty. Estimates have more
+//! The output is a csv `label,propensity,low,high,source`, in the order of labels; unknown cells are empty. Estimates have more
 //! columns, `inverse,variance,c1,...,cr`: the inverse propensity that estimates of metrics use (it may be below 1), and its covariance
 //! `diag(variance) + sum_r c_r c_r'`, with errors c_r that labels have in common. Read is
 //! that csv (only the first two columns are required, in any order of columns and rows) or, as other libraries write them,

@@ -1,4 +1,4 @@
-//! Tables, notes and JSON: what a command found, before anybody draws it.
+//! Tables, notes and JSON: the result of a command, before it is rendered.
 
 use super::{Cell, Shown};
 use crate::error::{Error, Result};

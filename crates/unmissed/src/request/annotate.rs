@@ -26,7 +26,7 @@ pub struct AnnotateRequest {
     pub level: Level,
     /// Number of observed pairs to draw as well, to check whether observed labels are relevant.
     pub check_observed: u64,
-    /// The share of unobserved pairs that is expected to be relevant, where no earlier round says better; 0.5 foretells the widest
+    /// The share of unobserved pairs that is expected to be relevant, where no earlier round says better; 0.5 forecasts the widest
     /// intervals.
     pub assumed: f64,
     /// Half the width of the interval that is wanted: which budget it takes is then part of the plan.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What an audit is to fail on, in a pipeline. Gates are about what users pass or measure, not about curves that an audit adds by itself.
+/// What an audit is to fail on, in a pipeline. Gates are about what users pass or measure, not about curves that an audit adds
+/// itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gates {

@@ -1,5 +1,5 @@
-//! Which decay suits a correction, and what do its scores say? Decided on held-out rows, as plain training does it (`choose.rs`), by
-//! the likelihood of what is observed there.
+//! The decay and the calibration of a correction, chosen on held-out rows as in plain training (`choose.rs`), by the likelihood of
+//! their observed labels.
 //!
 //! A penalty holds the weights of rarely observed labels back more than those of others, so their scores do not compare, which is what a
 //! ranking does with them. On held-out rows the log-odds of relevance are taken to be `z + a + b f + (c + d f) z`, with z the score and

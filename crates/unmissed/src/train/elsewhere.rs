@@ -22,7 +22,7 @@ pub struct BlockRun {
 }
 
 impl BlockRun {
-    /// What whoever trains a block has to know besides the request and the data.
+    /// What training a block needs besides the request and the data.
     pub fn prepared(&self) -> &str {
         &self.prepared
     }
@@ -48,7 +48,7 @@ impl Trainer<'_> {
         Ok(BlockRun { store, prepared: prepared.text()? })
     }
 
-    /// Trains some blocks of a run; each comes out as it would in the run itself.
+    /// Trains some blocks of a run; each is the same as in the run itself.
     pub fn fit_elsewhere(&self, data: &Dataset<'_>, prepared: &str, blocks: &[Range<u32>]) -> Result<Vec<(Block, BlockNote)>> {
         self.check_elsewhere()?;
         let plan = Plan::new(&self.request)?;

@@ -1,7 +1,7 @@
-//! Training with evidence about what is missing: a controlled set, or later labels of the training rows.
+//! Training with evidence about missing labels: a controlled set, or later labels of the training rows.
 //!
-//! With a controlled set two models are trained on the training rows, without a correction and by joint learning, and put together
-//! on the controlled rows where that is an improvement (`stack/`). Judged pairs of other rows, with the observed ones of the same lists,
+//! With a controlled set two models are trained on the training rows, without a correction and by joint learning, and combined on
+//! the controlled rows if that is an improvement (`stack/`). Judged pairs of other rows, with the observed ones of the same lists,
 //! take the place of shown pairs, weighted by how many each stands for.
 //!
 //! Later labels take the place of the observed ones on the rows that have them. If that is every row, training is as ever. If not,

@@ -121,7 +121,7 @@ impl CheckedTraining<'_> {
     }
 
     /// Trains some blocks of labels, out of those that [`blocks`] names, and hands each over as it is finished: in any order, from
-    /// any thread. A block comes out the same whatever else is trained.
+    /// any thread. A block does not depend on what else is trained.
     pub fn fit_blocks(&self, blocks: &[Range<u32>], sink: &(dyn Fn(Finished) -> Result<()> + Sync)) -> Result<()> {
         let rows: Vec<usize> = (0..self.data.rows()).collect();
         self.run(&rows, None, blocks, &[self.decay], sink).map(drop)

@@ -144,7 +144,7 @@ fn losses<const W: usize>(problem: &Problem<'_>, part: &Part<'_, W>, block: &Blo
     sums.map(|sum| sum / problem.batches.rows().max(1) as f64)
 }
 
-/// What was learned, held against how often labels are observed on their surest rows. A label whose learned propensity agrees
+/// What was learned, compared with how often labels are observed on their surest rows. A label whose learned propensity agrees
 /// with that is nearly sure there, as it must be for its propensity to be identified: it has the interval of that rate. Others are
 /// marked as not identified.
 pub(super) fn identified(learned: Propensities, sure: &SureRows) -> Result<Propensities> {

@@ -1,4 +1,4 @@
-//! From a request to a plan: names are looked up, and options that do not go together are rejected, before any data are read.
+//! From a request to a plan: names are looked up, and options that exclude each other are rejected, before any data are read.
 
 use super::grid::Grid;
 use crate::error::{Error, Result, digits};
@@ -49,7 +49,7 @@ pub(super) struct SearchPlan {
     /// The settings; `None`: the one that training has anyway, of which only the number of epochs is searched.
     pub(super) settings: Option<Vec<Setting>>,
     pub(super) criterion: Option<Criterion>,
-    /// Whether the grid goes on where the best is at its end: not where the request names the decays.
+    /// Whether the grid is extended if the best is at its end: not if the request names the decays.
     pub(super) extends: bool,
     /// The share of rows that are held out; `None`: a validation set decides.
     pub(super) holdout: Option<f64>,

@@ -1,4 +1,4 @@
-//! [`Trainer`]: a request, and what it needs that lies in memory.
+//! [`Trainer`]: a request, and its inputs that are in memory.
 
 use super::checked::{CheckedTraining, Inputs};
 use super::evidence::{ControlledRows, LaterLabels};

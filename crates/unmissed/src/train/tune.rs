@@ -6,7 +6,7 @@
 //!
 //! Newton's method goes through the decays of a block of labels from the largest to the smallest, each from where the one before
 //! it ended, which costs little more than the smallest alone. Where there are very many labels, and a loss decides, a part of
-//! them is tried. When the best decay is the last at either end of the grid, the grid goes on there.
+//! them is tried. If the best decay is at either end of the grid, the grid is extended there.
 //!
 //! Held-out rows have the same labels missing as those that are trained on, so what decides is the loss that is trained, or a
 //! metric estimated with the propensities of the training; only a validation set can tell whether these are right. There the log
@@ -29,7 +29,7 @@ use std::time::Instant;
 /// Blocks of labels that are tried when a loss decides: 1 024 labels say enough about one number.
 const MOST_BLOCKS: usize = 32;
 
-/// The step from one decay to the next where a grid goes on, and how often it does.
+/// The step from one decay to the next where a grid is extended, and how often that happens.
 const STEP: f64 = 3.0;
 const EXTENSIONS: usize = 6;
 

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::spec::{Named, Spec};
 use std::path::{Path, PathBuf};
 
-/// A dense matrix with more numbers than this is taken for a mistake.
+/// A dense matrix with more numbers than this is assumed to be a mistake.
 const MOST: u128 = 100_000_000;
 
 /// See the module's page.

@@ -189,7 +189,7 @@ fn unrecognised(formats: &[&dyn Format], head: &[u8], expected: Option<Expected<
         .hint(format!("name the format with {how} if you know it"))
 }
 
-/// Parquet is the one format that a build may lack: whoever asks for it learns how to get it.
+/// Parquet is the one format that a build may lack: the error says how to get it.
 fn without_parquet(error: Error) -> Error {
     error.hint("build with the feature 'parquet': cargo install unmissed-cli --features parquet")
 }

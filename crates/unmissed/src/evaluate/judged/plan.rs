@@ -256,7 +256,7 @@ impl AnnotationPlan {
         importance
     }
 
-    /// What a plan foretells intervals for.
+    /// What a plan forecasts intervals for.
     pub(super) fn targets(&self, pool: &Pool) -> Vec<(ExpectedInterval, Target)> {
         let places: Places = pool.pairs.iter().map(|(row, label)| self.find(*row, *label).map(|place| place as u32)).collect();
         let mut all = Vec::new();

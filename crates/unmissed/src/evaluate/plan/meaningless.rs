@@ -33,7 +33,7 @@ impl LookedAt {
     }
 }
 
-/// Takes columns out of metrics, and says so.
+/// Removes columns from metrics, with a note.
 pub(super) fn leave_out(evaluation: &Evaluation<'_>, metrics: &mut Vec<ChosenMetric>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if evaluation.request.metrics.is_some() || evaluation.request.rate.is_some() {

@@ -76,7 +76,7 @@ impl<'a> Evaluation<'a> {
         Evaluation::checked(&shape.truth, &models)
     }
 
-    /// The evaluator of a stream. What is said about single rows cannot be given beforehand.
+    /// The evaluator of a stream. Inputs about single rows cannot be given in advance.
     pub fn evaluator(self) -> Result<Evaluator> {
         self.check_stream()?;
         let labels = self.truth.cols();

@@ -92,7 +92,7 @@ impl State {
         self.covered.rows() + self.open.scattered
     }
 
-    /// The number that the next row gets by itself.
+    /// The number of the next row without a given number.
     pub(super) fn next(&self) -> u64 {
         self.covered.end()
     }

@@ -1,4 +1,4 @@
-//! `training`: does a correction lose to doing nothing?
+//! `training`: does a correction lose to no correction?
 //!
 //! Fourteen worlds, each with several seeds: observed labels to train on, a controlled set, and complete labels to test on. In each,
 //! models are trained without a correction, with propensities of every origin by several losses, by joint learning, and as the

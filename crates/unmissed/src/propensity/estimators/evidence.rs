@@ -1,4 +1,4 @@
-//! [`PropensityEvidence`]: what is known about missing labels besides the training labels, all in one place.
+//! [`PropensityEvidence`]: everything that is known about missing labels besides the training labels.
 
 use super::PropensityEstimator;
 use super::anchors::SureRows;

@@ -1,4 +1,4 @@
-//! `shrunken`: the direct estimate, shrunken towards a fitted curve as far as the data are thin (empirical Bayes).
+//! `shrunken`: the direct estimate, shrunken towards a fitted curve, more so with less data (empirical Bayes).
 //!
 //! `v_j ~ Poisson(E_j q_j)` with `E_j = N c_j pi~_j`, and `q_j ~ Gamma(mean 1/phi(pi~_j), shape kappa)`. The marginal of v_j is
 //! negative binomial; the constants of phi and kappa are those under which the counts are most likely. Then

@@ -1,4 +1,4 @@
-//! What the data determine of a fitted curve: standard errors, or why there are none.
+//! How well the data determine a fitted curve: standard errors, or the reason why there are none.
 
 use super::Stop;
 use super::coordinates::Coordinates;

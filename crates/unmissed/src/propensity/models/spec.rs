@@ -1,4 +1,4 @@
-//! [`PropensitySpec`]: the propensities that somebody asked for, checked, before any data are looked at.
+//! [`PropensitySpec`]: the requested propensities, checked before any data are read.
 
 use super::{parse, preset_of};
 use crate::data::LabelStats;

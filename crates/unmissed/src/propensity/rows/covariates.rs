@@ -1,4 +1,5 @@
-//! What propensities may depend on. No covariate contains the answer: labels of the row leave the pair itself out, counts are of relevant pairs.
+//! What propensities may depend on. No covariate reveals the outcome: labels of the row leave the pair itself out, and counts are
+//! of relevant pairs.
 
 use super::GivenName;
 use crate::data::Csr;

@@ -1,4 +1,4 @@
-//! Covariates that users give: by label, by row, or by pair, under a name that the evaluation needs again.
+//! Covariates from users: by label, by row, or by pair, under a name that the evaluation needs again.
 
 use super::Covariate;
 use crate::data::{Csr, LabelStats, Labels};

@@ -1,4 +1,4 @@
-//! The figures of an audit: each with a caption that says what to see, for the page (in classes that follow its theme) and as
+//! The figures of an audit: each with a caption that explains it, for the page (in classes that follow its theme) and as
 //! files.
 
 mod dots;

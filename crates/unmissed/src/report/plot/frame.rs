@@ -1,4 +1,4 @@
-//! What is inside and along the axes of a chart: grid, ticks, intervals, dots and lines. Pages and files draw the same.
+//! The contents of a chart and its axes: grid, ticks, intervals, dots and lines, for pages and files.
 
 use super::axis::{Extent, has_place};
 use super::pen::Pen;

@@ -1,4 +1,4 @@
-//! The pairs of a controlled set, with what the regression is told about each.
+//! The pairs of a controlled set, with the covariates of the regression.
 
 use super::Stack;
 use super::regression::WIDTH;
