@@ -174,7 +174,7 @@ def test_numbers_that_are_none_are_located(device):
     for truth, predicted, message in [
         (y, scores[:, :2], "another number of labels: expected 3, found 2"),
         (y[0], scores, "wrong shape"),
-        (-y, scores, "row 0: a label is there"),
+        (-y, scores, "row 0: a label must be 1 or 0"),
         (y[:2], scores, "another number of rows"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -76,7 +76,7 @@ mod tests {
             ("psndcg", "propensity-scored ndcg"),
             ("f1", "unknown metric 'f1'; ask for 'macro-f'"),
             ("F1_score", "ask for 'macro-f'"),
-            ("map", "unknown metric 'map'; it is no sum over labels"),
+            ("map", "unknown metric 'map'; it is not a sum over labels"),
             ("MRR", "ask for 'ndcg'"),
             ("hit_rate", "ask for 'abandonment'"),
             ("prec", "ask for 'precision'"),

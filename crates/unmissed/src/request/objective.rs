@@ -137,6 +137,6 @@ mod tests {
         {
             assert!(at(wrong).is_err(), "{wrong}");
         }
-        assert!("macro-f@5".parse::<ObjectiveSpec>().unwrap_err().to_string().contains("a choice of its own"));
+        assert!("macro-f@5".parse::<ObjectiveSpec>().unwrap_err().to_string().contains("set k separately"));
     }
 }

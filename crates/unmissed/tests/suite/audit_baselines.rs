@@ -96,10 +96,10 @@ fn an_earlier_audit_is_compared_row_by_row() {
     let fewer = Dataset::new(None, w.test.labels().select_rows(&(0..599).collect::<Vec<_>>())).unwrap();
     let scores = w.good.select_rows(&(0..599).collect::<Vec<_>>());
     let error = Audit::new(&fewer, &[("mine", &scores)]).unwrap().request(request()).baseline(&baseline).run().unwrap_err();
-    assert!(error.to_string().contains("about other test rows"), "{error}");
+    assert!(error.to_string().contains("has other test rows"), "{error}");
     let deeper = AuditRequest { k: KList::new(&[1, 5]).unwrap(), ..request() };
     let error = Audit::new(&w.test, &[("mine", &w.good)]).unwrap().request(deeper).baseline(&baseline).run().unwrap_err();
-    assert!(error.to_string().contains("shorter top lists"), "{error}");
+    assert!(error.to_string().contains("too short for this k"), "{error}");
     let text = std::fs::read_to_string(&path).unwrap();
     for (broken, words) in [
         ("{}".to_owned(), "not an audit to compare with"),
@@ -185,12 +185,12 @@ fn what_is_missing_is_said_with_its_source() {
         100.0 * share
     );
     assert_eq!(measured.sentence, words);
-    // Propensities of 1 are what is observed, and are not shown beside it.
+    // Propensities of 1 give the observed scores, which are not shown twice.
     let ones = AuditRequest { propensities: Some(vec!["constant:p=1".parse().unwrap()]), ..request() };
     let result = audit.train(&w.train).request(ones).run().unwrap();
     assert_eq!(result.verdict.standings.iter().map(|standing| standing.name.as_str()).collect::<Vec<_>>(), ["observed"]);
     assert!(
-        result.left_out.iter().any(|note| note == "constant:p=1: propensities of 1 are what is observed"),
+        result.left_out.iter().any(|note| note == "constant:p=1: propensities of 1 give the observed scores"),
         "{:?}",
         result.left_out
     );

@@ -163,7 +163,7 @@ fn inputs_that_do_not_fit_are_refused() {
     assert!(error(&rows(2, 4)).contains("'a' do not fit the test labels: expected 3 rows, found 2"));
     assert!(error(&rows(4, 4)).contains("expected 3 rows, found 4"));
     assert!(error(&rows(3, 5)).contains("expected 4 labels, found 5"));
-    assert!(error(&Csr::from_rows(4, vec![Vec::<(u32, f32)>::new(); 3]).unwrap()).contains("are empty"));
+    assert!(error(&Csr::from_rows(4, vec![Vec::<(u32, f32)>::new(); 3]).unwrap()).contains("there are no predictions of"));
     assert!(Evaluation::new(&truth, &[]).is_err());
     let scores = scores();
     assert!(

@@ -71,7 +71,7 @@ fn arrays_that_do_not_fit_together() {
         ("data", npy("<c8", "(3,)", &[0; 24]), "'data' holds the wrong kind of elements"),
         ("data", npy("|O", "(3,)", &[0; 24]), "'data' holds the wrong kind of elements"),
         ("data", npy("<f4", "(3,)", &[0; 11]), "cannot read the array 'data' (it ends too early)"),
-        ("data", npy("<f4", "(3,)", &[0; 13]), "'data' is longer than its header says"),
+        ("data", npy("<f4", "(3,)", &[0; 13]), "'data' is longer than stated in its header"),
         ("data", b"hello, world".to_vec(), "'data' is not an array of numpy"),
         (
             "format",

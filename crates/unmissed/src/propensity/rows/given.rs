@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(text(GivenCovariate::Rows(vec![1.0, 2.0, 1.1])), None);
         let pairs = |rows: Vec<Vec<(u32, f32)>>| Csr::from_rows(3, rows).unwrap();
         let observed = pairs(vec![vec![(0, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
-        assert!(text(GivenCovariate::Pairs(&observed)).unwrap().contains("without fail"));
+        assert!(text(GivenCovariate::Pairs(&observed)).unwrap().contains("perfectly"));
         let other = pairs(vec![vec![(1, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
         assert_eq!(text(GivenCovariate::Pairs(&other)), None);
         assert_eq!(GivenCovariate::Pairs(&other).value(1, 2), 3.0);
@@ -181,7 +181,7 @@ mod tests {
         let text = |result: Result<()>| result.unwrap_err().to_string();
         assert!(text(GivenCovariate::Rows(vec![0.0]).check("age", 2, 3)).contains("the covariate 'age' does not fit"));
         assert!(text(GivenCovariate::Labels(vec![0.0, f64::NAN]).check("depth", 2, 2)).contains("label 1"));
-        assert!(text(check_name("rank", &[])).contains("one of ours"));
-        assert!(text(check_name("age", &[("age".to_owned(), GivenCovariate::Rows(vec![]))])).contains("two given covariates"));
+        assert!(text(check_name("rank", &[])).contains("is reserved"));
+        assert!(text(check_name("age", &[("age".to_owned(), GivenCovariate::Rows(vec![]))])).contains("two covariates"));
     }
 }

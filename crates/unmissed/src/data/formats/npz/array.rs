@@ -324,12 +324,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (bytes, part) in [
-            (b"PK".to_vec(), "ends too soon"),
+            (b"PK".to_vec(), "ends too early"),
             (b"not an array".to_vec(), "not an array of numpy"),
-            (array("<i4", "(1,)", &[]), "ends too soon"),
-            (array("<i4", "(18446744073709551615,)", &[0; 8]), "ends too soon"),
+            (array("<i4", "(1,)", &[]), "ends too early"),
+            (array("<i4", "(18446744073709551615,)", &[0; 8]), "ends too early"),
             (array("<i4", "(18446744073709551616,)", &[0; 8]), "cannot read the header"),
-            (array("<i4", "(1,)", &[0; 5]), "longer than its header says"),
+            (array("<i4", "(1,)", &[0; 5]), "longer than stated in its header"),
             (array("<i4", "(1, 1)", &[0; 4]), "number of dimensions"),
             (array("<i4", "(1,)", &[255; 4]), "out of range"),
             (array("<f4", "(1,)", &[0; 4]), "expected whole numbers"),
