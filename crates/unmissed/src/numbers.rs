@@ -18,7 +18,7 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// The number with at most four significant digits, of which at most `decimals` stand behind the point.
+/// The number with at most four significant digits, of which at most `decimals` are after the point.
 pub(crate) fn four_digits(value: f64, decimals: usize) -> String {
     let fixed = format!("{value:.decimals$}");
     let digits = fixed.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();

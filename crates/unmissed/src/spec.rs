@@ -36,7 +36,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The spec of an entry and what stands after its colon.
+    /// The spec of an entry and the text after its colon.
     pub fn new(name: &str, arguments: Option<&str>) -> Result<Spec> {
         let broken = |what: &str| {
             let text = arguments.map_or_else(|| name.to_owned(), |arguments| format!("{name}:{arguments}"));

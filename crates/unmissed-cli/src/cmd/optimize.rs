@@ -153,7 +153,7 @@ fn request(args: &Args) -> Result<OptimizeRequest> {
     })
 }
 
-/// The objective and the number of labels per row, which may stand behind it or by itself.
+/// The objective and the number of labels per row, which may follow it or be given separately.
 pub(super) fn objective(metric: Option<&str>, k: Option<usize>) -> Result<(ObjectiveSpec, usize)> {
     let (metric, at) = metric.map_or(Ok((default().metric, None)), ObjectiveSpec::parse_at)?;
     match (at, k) {

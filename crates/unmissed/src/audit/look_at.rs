@@ -7,7 +7,7 @@ use crate::evaluate::{Finding, Severity};
 /// Rows that the sentence names.
 const NAMED: usize = 3;
 
-/// The findings and the rows to look at first; `None` where nothing stands out.
+/// The findings and the rows to look at first; `None` if there are none.
 pub(super) fn look_at(findings: &[Finding], rows: &RowsToCheck) -> Option<String> {
     let sentences: Vec<String> = worst_findings(findings).into_iter().chain(missing_labels(rows)).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))

@@ -36,7 +36,7 @@ pub struct Standing {
     pub ranking: Option<Ranking>,
     /// The model with the highest score; `None` for a tie or a single model.
     pub first: Option<String>,
-    /// Whether its lead over the second stands: the paired interval excludes 0, also after Holm's adjustment for all pairs.
+    /// Whether its lead over the second is significant: the paired interval excludes 0, also after Holm's adjustment for all pairs.
     pub lead_stands: Option<bool>,
     /// By which factor the odds of being missed would have to be off for its lead to be gone; `None` when no factor is enough, and
     /// where it is not known.

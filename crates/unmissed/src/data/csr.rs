@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// A value that a matrix can store. Only this crate implements it.
 pub trait Value: Sealed + Copy + Send + Sync + PartialEq + std::fmt::Debug + 'static {
-    /// Whether the value may stand in a matrix (numbers must be finite).
+    /// Whether the value is allowed in a matrix (numbers must be finite).
     fn is_valid(&self) -> bool;
 }
 

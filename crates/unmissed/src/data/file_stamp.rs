@@ -9,7 +9,7 @@ use std::time::SystemTime;
 /// Size and time of an open file.
 #[derive(Debug)]
 pub(super) struct FileStamp {
-    /// The same file, whatever is found under its name meanwhile.
+    /// The same file, even if another one has its name in the meantime.
     file: File,
     size: u64,
     modified: Option<SystemTime>,

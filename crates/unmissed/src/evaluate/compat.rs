@@ -66,7 +66,7 @@ pub struct CompatValues {
     pub values: Vec<f64>,
 }
 
-/// The inverse propensities that the libraries would use: curves at the training counts as they are, where ours have half a positive for
+/// The inverse propensities that the libraries would use: curves at the plain training counts, where ours have half a positive for
 /// a label that was never seen.
 pub fn inverse(spec: &PropensitySpec, train: Option<&LabelStats>, labels: u64) -> Result<Vec<f64>> {
     let propensities = spec.per_label(train, labels)?;
@@ -146,7 +146,7 @@ pub fn evaluate(
     Ok(all)
 }
 
-/// Names of what is scored by inverse propensities: divided by the best, and as it is.
+/// Names of propensity-scored values: normalised, and not.
 const SCORED: [(&str, &str); 4] =
     [("psprecision", "psprecision_raw"), ("psrecall", "psrecall_raw"), ("psndcg", "psndcg_raw"), ("psdcg", "psdcg_raw")];
 

@@ -43,7 +43,7 @@ pub struct Lead {
     pub low: Option<f64>,
     /// Upper end of the interval.
     pub high: Option<f64>,
-    /// Whether the difference stands after Holm's adjustment for all pairs compared.
+    /// Whether the difference is significant after Holm's adjustment for all pairs compared.
     pub stands: bool,
 }
 

@@ -73,7 +73,7 @@ pub struct Comparison {
     pub high: Option<f64>,
     /// Probability of a difference at least as large if there were none; not adjusted.
     pub p: Option<f64>,
-    /// Whether the difference stands after Holm's adjustment for all comparisons of the evaluation.
+    /// Whether the difference is significant after Holm's adjustment for all comparisons of the evaluation.
     pub significant: bool,
     /// The bounds of the difference if propensities are off, when they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

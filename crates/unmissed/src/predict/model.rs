@@ -16,15 +16,15 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {
-    /// Each row is divided by its Euclidean norm; a row of zeros stays as it is.
+    /// Each row is divided by its Euclidean norm; a row of zeros is not changed.
     L2,
-    /// Rows are taken as they are.
+    /// Rows are not scaled.
     None,
 }
 
 impl Normalize {
     /// What to do unless there is a reason: rows of sparse data, such as words of a text, are scaled; where at least half of all
-    /// features are there, their size means something, and rows are taken as they are.
+    /// features are nonzero, their size is meaningful, and rows are not scaled.
     ///
     /// ```
     /// use unmissed::data::{Csr, Dense, Features};

@@ -90,7 +90,7 @@ impl Sample {
 pub struct At {
     /// The data.
     pub sample: Sample,
-    /// Positives of the label, n_j; half a positive stands for a label that was never seen.
+    /// Positives of the label, n_j; half a positive for a label that was never observed.
     pub count: f64,
     /// Observed prior, smoothed: `pi~_j`.
     pub prior: f64,

@@ -55,7 +55,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Whether the label gets an estimate of its own; the curve stands for the others.
+    /// Whether the label gets an estimate of its own; the others get the value of the curve.
     pub(super) fn has_data(&self, how: &Ratio) -> bool {
         self.usable && self.whole > 0 && (how.shrink || self.part > 0)
     }

@@ -4,7 +4,7 @@ use super::{KList, Level};
 use crate::error::{Error, Result, digits};
 use serde::{Deserialize, Serialize};
 
-/// Which pairs are drawn for judging. What is not given takes the default that stands here and nowhere else.
+/// Which pairs are drawn for judging. Fields that are not given have the defaults that are defined here.
 ///
 /// ```
 /// use unmissed::request::AnnotateRequest;

@@ -8,7 +8,7 @@ use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Which numbers an evaluation computes, and how. What is not given takes the default that stands here and nowhere else.
+/// Which numbers an evaluation computes, and how. Fields that are not given have the defaults that are defined here.
 ///
 /// ```
 /// use unmissed::request::EvaluateRequest;

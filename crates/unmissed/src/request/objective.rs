@@ -42,7 +42,7 @@ impl ObjectiveSpec {
         }
     }
 
-    /// The same with the number of labels per row behind it, if one is: `macro-f@5`. In a mixture, it may stand behind each objective.
+    /// The same with the number of labels per row behind it, if one is: `macro-f@5`. In a mixture, it may follow each objective.
     pub fn parse_at(text: &str) -> Result<(ObjectiveSpec, Option<usize>)> {
         let broken = |found: &str| {
             Error::value(format!("cannot read the objective '{text}'"))

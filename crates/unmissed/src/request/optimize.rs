@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// The largest number of labels per row: choices of all rows are held at once.
 const LARGEST_K: usize = 1_000_000;
 
-/// Which predictions are best for which metric. What is not given takes the default that stands here and nowhere else.
+/// Which predictions are best for which metric. Fields that are not given have the defaults that are defined here.
 ///
 /// ```
 /// use unmissed::request::OptimizeRequest;

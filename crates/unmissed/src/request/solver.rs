@@ -19,7 +19,7 @@ pub enum Solver {
     Newton(Newton),
     /// To the optimum, over the dual: for squared hinges.
     Dual(Dual),
-    /// Adam, and the propensities of labels are learned along: for `plugin-logistic`, whose likelihood has both.
+    /// Adam, with the propensities of labels learned jointly: for `plugin-logistic`, whose likelihood has both.
     Joint(Adam),
 }
 

@@ -41,7 +41,8 @@ impl WeightsSpec {
         }
     }
 
-    /// What to say when these weights stand beside propensities and correct for missing labels a second time; `None` when they do not.
+    /// The warning if these weights are combined with propensities and correct for missing labels a second time; `None` if they do
+    /// not.
     ///
     /// ```
     /// use unmissed::request::WeightsSpec;

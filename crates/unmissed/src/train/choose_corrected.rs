@@ -31,7 +31,7 @@ const LEAST_POSITIVES: usize = 50;
 const STEP: f64 = 3.162_277_660_168_379_5;
 const MOST_DECAYS: usize = 5;
 
-/// Numbers that are fitted, how weakly they are drawn to 0, and for how many steps.
+/// The number of fitted parameters, their penalty, and the number of steps.
 const WIDTH: usize = 4;
 const RIDGE: f64 = 1.0;
 const STEPS: usize = 30;

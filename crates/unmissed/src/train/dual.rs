@@ -36,7 +36,7 @@ const NEAR: f32 = 0.1;
 /// The bits of the labels of a block.
 type Bits = u16;
 
-/// The dual problem of a block of labels, and where its solution stands.
+/// The dual problem of a block of labels, and its current solution.
 struct State<const W: usize> {
     weights: Lines<W>,
     /// The dual variables: a line per row.
@@ -47,7 +47,7 @@ struct State<const W: usize> {
     near: Vec<bool>,
     /// `d_i` where the label was observed, and where not.
     diagonals: [Line<W>; 2],
-    /// Where the bias is drawn to.
+    /// The value towards which the bias is penalised.
     centre: Line<W>,
     /// The weight of the bias's feature.
     pull: Line<W>,

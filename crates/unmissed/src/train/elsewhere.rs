@@ -15,7 +15,7 @@ use crate::predict::{Block, BlockStore};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// A run whose blocks are trained elsewhere. It holds the store: no other run writes there meanwhile.
+/// A run whose blocks are trained elsewhere. It holds the store, so that no other run writes there.
 pub struct BlockRun {
     store: BlockStore,
     prepared: String,

@@ -30,7 +30,7 @@ const TOGETHER: usize = 16;
 pub struct Finished {
     /// Its weights.
     pub block: Block,
-    /// The propensities of its labels, when they were learned along.
+    /// The propensities of its labels, if they were learned jointly.
     pub propensities: Option<Vec<f64>>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
@@ -43,7 +43,7 @@ pub struct Finished {
 pub struct Fitted {
     /// The model.
     pub model: Model,
-    /// The propensities that were learned along, by [`Solver::Joint`].
+    /// The propensities that were learned jointly, by [`Solver::Joint`].
     pub propensities: Option<Propensities>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,

@@ -107,7 +107,7 @@ impl Trainer<'_> {
         Ok((model, Trained { unconverged, iterations, ..trained }))
     }
 
-    /// Trains a model into a file. Finished blocks are kept beside it until all are there, so a run that is interrupted, in
+    /// Trains a model into a file. Finished blocks are kept beside it until all are done, so a run that is interrupted, in
     /// whatever way, loses only the blocks in work. Only those are in memory.
     pub fn train_to(&self, data: &Dataset<'_>, to: &Destination) -> Result<Trained> {
         let plan = Plan::new(&self.request)?;

@@ -104,7 +104,7 @@ pub struct ReadOptions<'a> {
     pub expected: Option<Expected<'a>>,
     /// Scores (ratings) of at least this much are labels, when labels are wanted; `None`: all that are not zero.
     pub positive: Option<f32>,
-    /// Whether files may be memory-mapped. Turn it off for files that another process may truncate meanwhile.
+    /// Whether files may be memory-mapped. Turn it off for files that another process may truncate while they are read.
     pub mmap: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,
@@ -273,7 +273,7 @@ pub fn write(content: &Content, path: impl AsRef<Path>, format: Option<&str>) ->
 pub struct Written {
     /// The name of the format.
     pub format: &'static str,
-    /// The files that are there now.
+    /// The files that exist now.
     pub files: Vec<PathBuf>,
     /// What the format could not hold.
     pub dropped: Vec<String>,

@@ -160,7 +160,7 @@ fn dense_scores(numbers: Vec<f32>, rows: u64, width: u32) -> Result<Csr<'static,
     Csr::from_rows(width.into(), numbers.chunks(cols.max(1)).map(entries))
 }
 
-/// Labels as they stand, best first. The scores only keep their order.
+/// Labels in the given order, best first. The scores only keep that order.
 fn top_labels(ids: &[i64], rows: usize, width: usize, labels: u64) -> Result<Csr<'static, f32>> {
     let mut found: Vec<Vec<(u32, f32)>> = Vec::with_capacity(ids.len() / width.max(1));
     for (row, ids) in ids.chunks(width.max(1)).enumerate() {

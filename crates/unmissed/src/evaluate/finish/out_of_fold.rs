@@ -9,7 +9,7 @@ use crate::metrics::Estimator;
 
 /// Differences below this many standard errors may be chance.
 const CLEAR: f64 = 3.0;
-/// Differences of observed scores below this hardly matter.
+/// Differences of observed scores below this are negligible.
 const POINTS: f64 = 0.01;
 
 /// One finding for each model whose observed score on the test rows is clearly another than out of fold on the matched rows.

@@ -27,7 +27,7 @@ pub(in crate::evaluate) struct Classes {
 }
 
 impl Classes {
-    /// Numbers the classes anew, so that they descend in the first attribute, in the second where they tie, and so on.
+    /// Renumbers the classes, so that they descend in the first attribute, in the second if they tie, and so on.
     fn sort(&mut self, descending: impl Fn(u32, u32) -> Ordering, wanted: &[u32]) {
         let mut order: Vec<u32> = (0..self.examples.len() as u32).collect();
         order.sort_by(|a, b| descending(self.examples[*a as usize], self.examples[*b as usize]));

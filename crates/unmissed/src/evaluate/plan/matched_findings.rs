@@ -11,9 +11,9 @@ use crate::propensity::together::{Together, missing_together};
 
 /// Differences below this many standard errors may be chance.
 const CLEAR: f64 = 3.0;
-/// Relative differences of observed labels per row below this hardly matter.
+/// Relative differences of observed labels per row below this are negligible.
 const DENSITY: f64 = 0.05;
-/// Correlations below this hardly matter.
+/// Correlations below this are negligible.
 const CORRELATION: f64 = 0.01;
 
 impl Evaluation<'_> {

@@ -134,7 +134,7 @@ impl Evaluator {
         self.state.rows()
     }
 
-    /// Takes a batch. It is checked first: a batch that is refused changes nothing. Runs in the current rayon pool.
+    /// Takes a batch. It is checked first: a rejected batch changes nothing. Runs in the current rayon pool.
     pub fn update(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.update_watched(batch, &Silent)
     }

@@ -44,7 +44,7 @@ pub struct Tally {
     pub(in crate::evaluate) entries: Option<Entries>,
     /// Single rows, when the finish needs them.
     pub(in crate::evaluate) sample: Option<RowSample>,
-    /// What is not settled before all rows are there, of a stream.
+    /// For a stream: what is settled only after the last row.
     pub(in crate::evaluate) open: Option<Open>,
 }
 

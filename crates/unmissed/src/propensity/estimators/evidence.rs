@@ -195,7 +195,7 @@ impl<'a> PropensityEvidence<'a> {
         &self.stats
     }
 
-    /// Whether evidence of a kind is there.
+    /// Whether evidence of a kind is available.
     pub fn has(&self, kind: EstimatorInput) -> bool {
         match kind {
             EstimatorInput::Controlled => self.controlled.is_some(),

@@ -151,7 +151,7 @@ impl Default for HierarchyOptions {
 pub struct Hierarchy {
     /// The estimate.
     pub propensities: Propensities,
-    /// The curve that stands for labels without an estimate.
+    /// The curve for labels without an estimate.
     pub fit: Fit,
     /// Which ratio was taken.
     pub variant: Variant,

@@ -68,7 +68,7 @@ pub trait PropensityEstimator: Named + Sealed + Sync {
     }
 }
 
-/// The estimators that an audit asks, at its level and seed: those for which the evidence is there.
+/// The estimators that an audit uses, at its level and seed: those whose evidence is available.
 pub fn audited(evidence: &PropensityEvidence<'_>, level: f64, seed: u64) -> Result<Vec<PropensityEstimatorSpec>> {
     let possible = PROPENSITY_ESTIMATORS.iter().filter(|entry| entry.inputs().iter().all(|input| evidence.has(*input)));
     let specs = possible.flat_map(|entry| entry.audited().iter().map(|options| (entry.name(), *options)));

@@ -76,7 +76,7 @@ impl PropensityEstimator for Entry {
 pub struct Relation {
     /// The estimate.
     pub propensities: Propensities,
-    /// The curve that stands for labels without an estimate.
+    /// The curve for labels without an estimate.
     pub fit: Fit,
     /// Labels that have related rows.
     pub related_labels: usize,

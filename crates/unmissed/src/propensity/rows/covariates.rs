@@ -69,7 +69,7 @@ impl Covariate {
         }
     }
 
-    /// The covariate called `name`. Names of what would contain the answer are refused with the reason.
+    /// The covariate called `name`. Names of covariates that would reveal the outcome are rejected with the reason.
     pub fn of_name(name: &str) -> crate::Result<Covariate> {
         if matches!(name, "labels" | "observed-labels" | "observed" | "score") {
             let why = if name == "score" {

@@ -125,7 +125,7 @@ impl<'a> RowFit<'a> {
         self
     }
 
-    /// Adds a covariate of labels, rows or pairs under a name. One that contains the answer is refused.
+    /// Adds a covariate of labels, rows or pairs under a name. One that reveals the outcome is rejected.
     pub fn given(mut self, name: &str, given: GivenCovariate<'a>) -> Result<Self> {
         check_name(name, &self.given)?;
         given.check(name, self.early.rows(), self.early.cols())?;

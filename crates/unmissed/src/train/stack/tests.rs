@@ -97,7 +97,7 @@ fn a_good_second_model_takes_over() {
     assert!((f64::from(found.weight(0, 3)) - truth(3).0[0]).abs() < 0.3);
 }
 
-/// Where nothing is missing, and where a handful of rows can prove nothing, the model stays as it is.
+/// If nothing is missing, and if a few rows can prove nothing, the model is not changed.
 #[test]
 fn the_guard_keeps_what_cannot_be_shown_to_be_worse() {
     let right = model(true, |_| 0.0);
