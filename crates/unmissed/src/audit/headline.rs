@@ -34,7 +34,7 @@ pub enum Basis {
     FittedCurve,
     /// Propensities that somebody assumed.
     Assumed,
-    /// Observed labels: a floor.
+    /// Observed labels: a lower bound.
     Observed,
 }
 
