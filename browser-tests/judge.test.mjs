@@ -100,7 +100,7 @@ test("export and import round-trip, and the command line reads the export", asyn
   await other.keyboard.press("n");
   await other.locator("#import").setInputFiles(file);
   await other.waitForFunction(() => document.getElementById("message").textContent !== "");
-  assert.equal(await other.locator("#message").textContent(), "Imported 44 judgements; 1 differ and stay as they are here.");
+  assert.equal(await other.locator("#message").textContent(), "Imported 44 judgements; 1 differ and were not changed here.");
   const back = await exported(other);
   assert.deepEqual(said(back.text), ["0", ...said(text).slice(1)]);
   await fresh.close();
@@ -110,7 +110,7 @@ test("files of something else are refused in words", async () => {
   const context = await browser.newContext();
   const { tab } = await open(context);
   for (const [text, expected] of [
-    ["a,b\n1,2\n", "This is no judged csv: it needs the columns row, label and relevant."],
+    ["a,b\n1,2\n", "This is not a judged csv: it needs the columns row, label and relevant."],
     ["row,label,relevant\n0,0,maybe\n899,119999,1\n", "Imported 0 judgements; 1 are of other pairs; 1 are neither 1, 0 nor unsure."],
   ]) {
     const file = join(folder, "judged", "broken.csv");

@@ -48,7 +48,7 @@ TEXTS = {
         """Discounted gain at k, relative to a list of k relevant labels, averaged over rows.
 
 ``mean_i 1/I(k) sum_{r <= k} y_ij / log2(r + 1)`` with ``I(k) = sum_{r <= k} 1 / log2(r + 1)``. A row with fewer than k relevant
-labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
+labels cannot reach 1; `ndcg_min` divides by the best value that the row's labels allow.""",
         """
         >>> import unmissed as um
         >>> um.ndcg([[0], [2]], [[0, 1], [1, 2]], k=1)
@@ -60,7 +60,7 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         """,
     ),
     "ndcg-min": Text(
-        """nDCG at k as most libraries have it: relative to the best that the row's labels allow, averaged over rows.
+        """nDCG at k as most libraries define it: relative to the best value that the row's labels allow, averaged over rows.
 
 ``mean_i 1/I(min(k, n_i)) sum_{r <= k} y_ij / log2(r + 1)`` with n_i relevant labels in row i; rows without any count 0.""",
         """
@@ -87,9 +87,9 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         """,
     ),
     "recall-known": Text(
-        """Recall at k where the number of relevant labels of each row is known, averaged over rows.
+        """Recall at k with a known number of relevant labels per row, averaged over rows.
 
-``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any label-wise propensity.""",
+``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any per-label propensity.""",
         """
         >>> import unmissed as um
         >>> um.recall_known([[0]], [[0, 1]], k=1, label_counts=[4])
@@ -102,7 +102,7 @@ labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.""",
         """Recall at k of all rows together: the share of all relevant labels that are among the k best-ranked of their row.
 
 ``sum_i sum_{r <= k} y_ij / sum_i n_i`` with n_i relevant labels in row i. Rows count by their number of relevant labels, where `recall`
-counts each row once. It is also what a controlled set says about recall.""",
+counts each row once. A controlled set can estimate this recall.""",
         """
         >>> import unmissed as um
         >>> round(um.recall_pooled([[0, 1], [2]], [[0, 2, 1], [2]], k=1), 4)
@@ -112,7 +112,7 @@ counts each row once. It is also what a controlled set says about recall.""",
     "weighted-precision": Text(
         """Precision at k with a weight for each label, averaged over rows.
 
-``mean_i 1/k sum_{r <= k} w_j y_ij``. Weights say what matters, propensities what is missing. Weights from training counts are scaled
+``mean_i 1/k sum_{r <= k} w_j y_ij``. Weights express what matters, propensities what is missing. Weights from training counts are scaled
 so that the mean weight of a training positive is 1.""",
         """
         >>> import unmissed as um
@@ -252,19 +252,19 @@ y_pred : predictions of shape (n_rows, n_labels)
 k : int or sequence of int, default 5
     Length of the top list, or several. It may exceed the number of labels.
 estimator : {{{names}}}, default "observed"
-    How the value is obtained from incomplete labels, and what has to hold for it:
+    How the value is estimated from incomplete labels, and what each estimator assumes:
 
 {estimators}
 propensity : str, Propensities or array-like, optional
     The propensity model, for estimators other than ``"observed"``.
 {own}train : labels, optional
-    Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+    Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
 clip : float, optional
     The largest inverse propensity, for ``"clipped"``.
 n_labels : int, optional
-    The number of labels, where lists do not tell.
+    The number of labels, if the inputs do not determine it.
 n_jobs : int, optional
-    How many threads work (-1: one per core, which is the default); the value does not depend on it.
+    Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
 Returns
 -------

@@ -40,11 +40,9 @@ impl Plan {
         let write = || -> Result<()> {
             let file = |name: &str| folder.join(name);
             if let Some(there) = ["pairs.csv", "judge.html", PLAN_FILE, "machine.csv"].map(file).iter().find(|path| path.exists()) {
-                return Err(Error::value("is there already, perhaps with judgements in it")
-                    .hint("name another folder")
-                    .in_file(there));
+                return Err(Error::value("already exists, and may hold judgements").hint("name another folder").in_file(there));
             }
-            std::fs::create_dir_all(&folder).map_err(|cause| Error::io("cannot make the folder", &folder, cause))?;
+            std::fs::create_dir_all(&folder).map_err(|cause| Error::io("cannot create the folder", &folder, cause))?;
             self.plan.write_pairs(file("pairs.csv"), &names)?;
             page::judge::write(&self.plan, &names, heading, file("judge.html"))?;
             if machine {

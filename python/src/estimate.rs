@@ -68,7 +68,7 @@ impl Owned {
         }
         let missing: Vec<String> = evidence.missing(spec.estimator()).iter().map(|name| format!("{name}=")).collect();
         if !missing.is_empty() {
-            return Err(Error::value(format!("'{}' lacks its evidence", spec.estimator().name()))
+            return Err(Error::value(format!("'{}' needs evidence that is missing", spec.estimator().name()))
                 .hint(format!("pass {}", missing.join(" and "))));
         }
         Ok((spec.estimate(&evidence)?, evidence.stats().dense_counts()?))
@@ -97,7 +97,9 @@ pub(crate) fn estimate<'py>(
         judged: request.judged.as_ref().map(|judged| judged.known_pairs()).transpose().map_err(exception)?,
     };
     let (estimate, counts) = if spec.estimator().inputs().contains(&EstimatorInput::SureRows) {
-        let rows = request.rows.ok_or_else(|| exception(Error::value(format!("'{method}' lacks its evidence")).hint("pass X=")))?;
+        let rows = request
+            .rows
+            .ok_or_else(|| exception(Error::value(format!("'{method}' needs evidence that is missing")).hint("pass X=")))?;
         let rows = rows.slices()?;
         run(py, &how, |watch| {
             let data = Dataset::new(Some(rows.features()?), owned.train)?;

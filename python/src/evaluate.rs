@@ -173,9 +173,7 @@ pub(crate) fn evaluate(
                     .hint("pass train="));
             }
             (_, None) if !of_train.is_empty() => {
-                return Err(
-                    unmissed::Error::value("training predictions are of use only with a later snapshot").hint("pass later=")
-                );
+                return Err(unmissed::Error::value("training predictions need a later snapshot").hint("pass later="));
             }
             (_, None) => {}
         }

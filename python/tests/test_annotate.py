@@ -39,7 +39,7 @@ def test_a_plan_is_drawn_judged_and_evaluated(world, tmp_path):
     plan.write(tmp_path / "plan", name="survey", machine=True)
     names = sorted(path.name for path in (tmp_path / "plan").iterdir())
     assert names == ["judge.html", "machine.csv", "pairs.csv", "plan.json.zst"]
-    with pytest.raises(ValueError, match="is there already, perhaps with judgements in it"):
+    with pytest.raises(ValueError, match="already exists, and may hold judgements"):
         plan.write(tmp_path / "plan")
     path = tmp_path / "plan" / "pairs.csv"
     lines = list(csv.DictReader(path.open()))

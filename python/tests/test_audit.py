@@ -63,7 +63,7 @@ def test_an_earlier_audit_is_a_baseline(survey, predictions, tmp_path):
     assert worse.earlier[0]["lead"]["difference"] < 0 and worse.earlier[0]["lead"]["stands"]
     with pytest.raises(ValueError, match="other test rows"):
         um.audit(survey.test_clean, {"model": predictions["good"]}, train=survey.train, k=1, baseline=before)
-    with pytest.raises(ValueError, match="shorter top lists"):
+    with pytest.raises(ValueError, match="too short for this k"):
         um.audit(survey.test, {"model": predictions["good"]}, train=survey.train, k=3, baseline=before)
 
 

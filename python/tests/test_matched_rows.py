@@ -9,7 +9,7 @@ import unmissed as um
 
 @pytest.fixture(scope="module")
 def world():
-    """What a model ranks first is observed more often."""
+    """Labels that a model ranks first are observed more often."""
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(1500, 8)).astype(np.float32)
     truth = rng.random(scores.shape) < 1 / (1 + np.exp(-scores))
@@ -51,7 +51,7 @@ def test_without_predictions_the_report_says_what_is_lost(world):
     assert "cross_val_top_k" in next(finding.advice for finding in report.findings if finding.code == "U014")
     with pytest.raises(ValueError, match="without the training labels"):
         um.evaluate(seen, scores, later=truth)
-    with pytest.raises(ValueError, match="only with a later snapshot"):
+    with pytest.raises(ValueError, match="need a later snapshot"):
         um.evaluate(seen, scores, train=seen, train_predictions=scores)
 
 

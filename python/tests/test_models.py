@@ -132,7 +132,7 @@ def test_the_loss_is_chosen_where_nothing_is_asked_for(balls):
     assert (about["loss"], about["settings"]["decay"]) == (chosen[0]["loss"], chosen[0]["decay"])
     for other in (um.OneVsRest(calibrate=False), um.OneVsRest("squared-hinge"), um.OneVsRest(tune=True)):
         assert other.fit(balls.train).choice_ is None
-    with pytest.raises(ValueError, match="calibrated for plain losses"):
+    with pytest.raises(ValueError, match="calibrated only for plain losses"):
         um.OneVsRest(propensity="jpv", calibrate=True).fit(balls.train)
 
 
@@ -199,8 +199,8 @@ def test_settings_that_make_no_sense(balls):
         ({"decay": -1}, "decay"),
         ({"decay": 0}, "needs an L2 penalty"),
         ({"learning_rate": 0.1}, "the learning rate is for Adam"),
-        ({"solver": "adam", "tol": 0.1}, "the tolerance is for solvers that go to the optimum"),
-        ({"loss": "logistic", "criterion": "precision@1"}, "nothing to decide"),
+        ({"solver": "adam", "tol": 0.1}, "the tolerance is for solvers that reach the optimum"),
+        ({"loss": "logistic", "criterion": "precision@1"}, "nothing to choose"),
         ({"clip": 0.5}, "clip"),
         ({"propensity": "jvp"}, "did you mean 'jpv'"),
         ({"propensity": np.full(3, 0.5)}, "propensities"),

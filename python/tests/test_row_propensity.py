@@ -1,4 +1,4 @@
-"""Propensities that depend on the row."""
+"""Row-dependent propensities."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import unmissed as um
 
 @pytest.fixture(scope="module")
 def world():
-    """What a model ranks first is observed more often."""
+    """Labels that a model ranks first are observed more often."""
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(1500, 8)).astype(np.float32)
     truth = rng.random(scores.shape) < 1 / (1 + np.exp(-scores))
@@ -66,7 +66,7 @@ def test_what_is_refused(world):
     with pytest.raises(ValueError, match="do not identify"):
         um.fit_row_propensity(truth, later=truth)
     rows = um.fit_row_propensity(seen, later=truth, train_predictions=scores, refits=0)
-    with pytest.raises(ValueError, match="no estimate under propensities that depend on the row"):
+    with pytest.raises(ValueError, match="no estimate under row-dependent propensities"):
         um.evaluate(seen, scores, propensity=rows, metrics=["recall"])
 
 

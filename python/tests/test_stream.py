@@ -129,7 +129,7 @@ def test_list_columns_are_not_copied(data):
     for broken, message in [
         (pyarrow.array([[1], None]), "y_true, row 1 is null"),
         (pyarrow.array([[1], [2, None]]), "y_true, row 1: expected numbers, found null"),
-        (pyarrow.array([1, 2]), "no list column"),
+        (pyarrow.array([1, 2]), "not a list column"),
         (pyarrow.array([[0.5], [1.0]]), "expected labels as whole numbers"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -216,7 +216,7 @@ def test_bad_batches_change_nothing(data):
         (y[:2], scores[:3], {}, "y_pred has another number of rows"),
         (y[:2], nan, {}, "row 1"),
         (y[:2], {"other": scores[:2]}, {}, "other models: expected predictions, found other"),
-        (y[:2], scores[:2], {"rows": [3, 99]}, "a row comes twice"),
+        (y[:2], scores[:2], {"rows": [3, 99]}, "a row occurs twice"),
         (y[:2], scores[:2], {"rows": [99]}, "row numbers"),
         (y[:2], scores[:2], {"rows": [-1, 99]}, "at least 0"),
         (y[:2], scores[:2], {"rows": [0.5, 99]}, "whole number"),

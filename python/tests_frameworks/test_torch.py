@@ -122,7 +122,7 @@ def test_mistakes_are_located():
     loss = ut.corrected_loss
     for arguments, message in [
         (dict(positives=[[9]] + positives[1:]), "positive pair 0: the label is out of range: expected 0 to 8, found 9"),
-        (dict(positives=[[1, 1]] + [[]] * 6), "row 0: label 1 comes twice"),
+        (dict(positives=[[1, 1]] + [[]] * 6), "row 0: label 1 occurs twice"),
         (dict(positives=positives[1:]), "another number of rows"),
         (dict(positives=torch.zeros(7, 2)), "whole numbers"),
         (dict(positives=positives, propensity=p[1:]), "propensities do not fit"),
@@ -132,7 +132,7 @@ def test_mistakes_are_located():
         (dict(positives=positives, reduction="all"), "unknown reduction"),
         (dict(positives=positives, loss="plugin-logistic", pair_propensity=p), "needs the propensities of all pairs"),
         (dict(positives=positives, pair_propensity=p[:2]), "pair_propensity does not fit"),
-        (dict(positives=positives, loss="nonnegative-logistic", reduction="none"), "no sum over rows"),
+        (dict(positives=positives, loss="nonnegative-logistic", reduction="none"), "not a sum over rows"),
     ]:
         with pytest.raises(ValueError, match=message):
             loss(logits, **arguments)
@@ -174,7 +174,7 @@ def test_numbers_that_are_none_are_located(device):
     for truth, predicted, message in [
         (y, scores[:, :2], "another number of labels: expected 3, found 2"),
         (y[0], scores, "wrong shape"),
-        (-y, scores, "row 0: a label is there"),
+        (-y, scores, "row 0: a label must be 1 or 0"),
         (y[:2], scores, "another number of rows"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -6,14 +6,14 @@
 0.5
 
 `evaluate` computes every metric under every estimator and propensity model at once; `precision`, `recall` and the others give one
-number, `Evaluator` takes rows batch by batch, and `audit` puts everything together. `annotation_plan` draws pairs for people to
-judge. `propensities`, `fit_propensity` and `estimate_propensity` say how likely a relevant
-label is to be observed. `OneVsRest` trains models, `LabelTree` those for very many labels, `optimize_predictions` chooses the labels that are best for a metric,
-`cross_val_top_k` predicts rows by models that did not see them, and `scorer` makes a metric fit for scikit-learn. `read`, `write` and
-`datasets` bring data, `stats` describes them, `mask` removes labels, `compat` has the functions of other
-libraries, `types` the types of what functions take.
+number, `Evaluator` takes rows batch by batch, and `audit` combines everything. `annotation_plan` draws pairs for people to judge.
+`propensities`, `fit_propensity` and `estimate_propensity` give the probability that a relevant label is observed. `OneVsRest`
+trains models, `LabelTree` those for very many labels, `optimize_predictions` chooses the labels that are best for a metric,
+`cross_val_top_k` predicts rows with models that were not trained on them, and `scorer` turns a metric into a scikit-learn scorer.
+`read`, `write` and `datasets` provide data, `stats` describes them, `mask` removes labels, `compat` has the functions of other
+libraries, and `types` the types of arguments.
 
-Importing the package imports nothing else, not even numpy: what a name needs is loaded when the name is first used.
+Importing the package imports nothing else, not even numpy: the imports of a name are loaded when it is first used.
 """
 
 from __future__ import annotations

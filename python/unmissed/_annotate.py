@@ -1,4 +1,4 @@
-"""Judged pairs: which to have judged, and what was said about them."""
+"""Judged pairs: which pairs to judge, and the judgements."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class AnnotationPlan:
     round : int
         The number of rounds, this one included.
     pairs : list of dict
-        Pairs to judge, in the random order in which they should be: ``round``, ``row``, ``label``, ``probability``, ``stratum``.
+        Pairs to judge, in random order, which must be kept: ``round``, ``row``, ``label``, ``probability``, ``stratum``.
     strata : list of dict
-        ``stratum``, ``pairs`` that could be drawn, ``drawn`` ones.
+        ``stratum``, the number of ``pairs`` in it, and how many were ``drawn``.
     expected : list of dict
-        The intervals to expect: ``metric``, ``k``, ``model``, ``other`` (for differences), ``half_width``, and the ``budget`` that the
-        wanted half width takes.
+        The intervals to expect: ``metric``, ``k``, ``model``, ``other`` (for differences), ``half_width``, and the ``budget`` that
+        the wanted half width needs.
 
     Examples
     --------
@@ -54,13 +54,13 @@ class AnnotationPlan:
     def write(self, folder: Path, *, name: str = "pairs", machine: bool = False) -> None:
         """Write ``pairs.csv``, the page ``judge.html`` and ``plan.json.zst`` into a folder, as ``unmissed annotate plan`` does.
 
-        Files that are there already, perhaps with judgements in them, are never written over. With `machine`, also ``machine.csv``: all
+        Existing files, which may hold judgements, are never overwritten. With `machine`, also ``machine.csv``: all
         pairs that could be drawn, for a language model to judge.
         """
         self._native.write(os.fspath(folder), text(name, "name"), bool(machine))
 
     def judge(self, said: Iterable[object]) -> JudgedPairs:
-        """What was said about the pairs, in their order: 1, 0, ``"unsure"``, or None for pairs at the end that nobody has judged."""
+        """Add judgements of the pairs, in their order: 1, 0, ``"unsure"``, or None for pairs at the end that nobody has judged."""
         return JudgedPairs(self, said)
 
     def __repr__(self) -> str:
@@ -99,12 +99,12 @@ def judged_of(
     """What ``judged=``, ``judged_plan=`` and ``machine_judged=`` give the native part."""
     if judged is None:
         if judged_plan is not None or machine is not None:
-            raise ValueError("judged_plan= and machine_judged= are of use only with judged pairs: pass judged=")
+            raise ValueError("judged_plan= and machine_judged= need judged pairs: pass judged=")
         return None
     given: dict[str, Any] = {"files": [], "plan_file": None, "plan": None, "said": [], "machine_file": None, "machine": None}
     if isinstance(judged, JudgedPairs):
         if judged_plan is not None:
-            raise ValueError("judged_plan= is for judged files: these pairs have their plan")
+            raise ValueError("judged_plan= is for judged files: these pairs already have their plan")
         given.update(plan=judged.plan._native, said=judged.said)
     else:
         files = [judged] if isinstance(judged, str | os.PathLike) else list(judged)
@@ -140,7 +140,7 @@ def annotation_plan(
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> AnnotationPlan:
-    """Draw pairs of the models' top lists for judging, with known probabilities, and foretell the intervals.
+    """Draw pairs of the models' top lists for judging, with known probabilities, and forecast the intervals.
 
     Parameters
     ----------
@@ -149,19 +149,19 @@ def annotation_plan(
     y_pred : predictions of shape (n_rows, n_labels), or dict of them by name
         Predictions of one or several models, whose top lists are pooled.
     budget : int, default 500
-        How many unobserved pairs are judged.
+        Number of unobserved pairs to judge.
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top lists whose metrics are wanted.
     train : labels, optional
-        Training labels: pairs are also divided by how often their label occurs.
+        Training labels: pairs are also stratified by how often their label occurs.
     earlier : path or list of paths, optional
         Judged csv files of earlier rounds, each beside its plan: draws another round.
     check_observed : int, default 0
-        How many observed pairs are drawn too, to see whether observed labels are relevant.
+        Number of observed pairs to draw as well, to check whether observed labels are relevant.
     assumed : float, default 0.5
-        The share of unobserved pairs that is expected to be relevant, for foretelling intervals.
+        Expected share of relevant pairs among the unobserved ones, to forecast intervals.
     wanted : float, optional
-        Half the width of the interval that is wanted: `AnnotationPlan.expected` then has the budgets that it takes.
+        Wanted half width of the interval: `AnnotationPlan.expected` then has the budgets that it needs.
     level : float, default 0.95
         Level of intervals.
     random_state : int, default 0
@@ -169,9 +169,9 @@ def annotation_plan(
     label_names, row_names, row_texts : sequence of str, optional
         Names of labels, names and texts of rows, for the page and the csv.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 

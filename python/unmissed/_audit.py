@@ -1,4 +1,4 @@
-"""Audits: what scores are worth when labels are missing, as a verdict and a page."""
+"""Audits: what scores are worth when labels are missing, with a verdict and a page."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Audit:
         The share of the relevant labels that is missing (``share``) and how that is known (``source``: ``"measured"``, ``"by-design"``,
         ``"assumed"`` or ``"unknown"``).
     reported : dict or None
-        The one number to report (``value``, ``low``, ``high``), of which ``model``, by which estimate (``standing``), and ``why`` that one.
+        The one number to report (``value``, ``low``, ``high``), its ``model``, its estimate (``standing``), and ``why`` this estimate was chosen.
     popularity : list of dict
         Each model against the popularity ranker: ``model`` and ``lead``, a paired difference with its interval.
     earlier : list of dict
         The same against the models of `baseline`.
     standings : list of dict
-        The models' scores as observed, under each propensity model, and on complete labels; baselines have another ``role`` than
+        The models' scores as observed, under each propensity model, and on complete labels; the ``role`` of baselines is not
         ``"audited"``.
     findings : list of Finding
         What to know before believing the numbers, by code.
@@ -88,7 +88,7 @@ class Audit:
         return self._result
 
     def to_html(self, path: Path | None = None) -> str:
-        """The page, which needs nothing else; written to `path` if there is one."""
+        """The page, a self-contained file; written to `path` if given."""
         if path is not None:
             _core.write_text(file(path), self._page)
         return self._page
@@ -140,11 +140,11 @@ def audit(
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> Audit:
-    """Audit predictions: what the scores are worth when labels are missing, as a verdict and a page.
+    """Audit predictions: what the scores are worth when labels are missing, with a verdict and a page.
 
-    Puts statistics, propensities, evaluation and evidence together. Without evidence observed scores are a floor, and the usual curve
-    (``"jpv"``) is shown beside them unless others are named; a controlled set or a later snapshot replaces assumptions by estimates. With
-    training labels the models are compared with the popularity ranker, too.
+    Combines statistics, propensities, evaluation and evidence. Without evidence, observed scores are a lower bound, and the usual
+    curve (``"jpv"``) is shown beside them unless others are named; a controlled set or a later snapshot replaces assumptions by
+    estimates. With training labels, the models are also compared with the popularity ranker.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def audit(
     y_pred : predictions of shape (n_rows, n_labels), or dict of them by name
         Predictions of one or several models.
     train : labels, optional
-        Training labels: what propensity models, groups and evidence are compared with.
+        Training labels, which propensity models, groups and evidence refer to.
     propensity : str, Propensities, array-like, or list of these, optional
         Propensity models instead of the usual one.
     controlled : labels, optional
@@ -164,14 +164,14 @@ def audit(
         A later snapshot of the training rows, in the same order.
     train_predictions : predictions of shape (n_training_rows, n_labels), or dict of them by name, optional
         The models' out-of-fold predictions for the training rows, under the same names as `y_pred`: with a later snapshot (or a
-        controlled set) of the same rows, scores are estimated with propensities that depend on the row.
+        controlled set) of the same rows, scores are estimated with row-dependent propensities.
     judged : JudgedPairs, path or list of paths, optional
         Judged pairs of the models' lists: what `AnnotationPlan.judge` gives, or csv files of several rounds or judges. They give the
         estimate ``"judged"``.
     judged_plan : path, optional
         The plan by which the pairs of files were drawn; by default the ``plan.json.zst`` beside the csv.
     machine_judged : dict or path, optional
-        What a machine says about many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
+        A machine's judgements of many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
     truth : labels, optional
         Complete labels of the test rows, shown beside the estimates.
     baseline : path, optional
@@ -186,27 +186,27 @@ def audit(
     weights : str or array-like, optional
         Gains for ``"weighted-precision"``, as in `evaluate`.
     ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
-        Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
+        Pairs that may not be predicted, removed before the top k is selected: a file with ``row label`` per line (the filter files of the
         extreme classification repository), an array of such pairs, or the ignored labels of each row.
     level : float, default 0.95
         Level of intervals.
     bootstrap : int, default 0
-        Bootstrap replicates for macro-f and coverage; 0 takes the jackknife.
+        Bootstrap replicates for macro-f and coverage; 0 uses the jackknife.
     random_state : int, default 0
         Seed of everything random.
     name : str, optional
-        What the data are called; known names decide about the constants of ``"jpv"``.
+        Name of the data set; known names select the constants of ``"jpv"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     label_names, row_names : sequence of str, optional
-        What labels and test rows are called; `label_names` also takes a fitted ``MultiLabelBinarizer``. By default the columns and the
-        index of a data frame; data frames are brought into the order of `y_true` by them.
+        Names of labels and test rows; `label_names` also takes a fitted ``MultiLabelBinarizer``. By default the columns and the
+        index of a data frame, by which data frames are brought into the order of `y_true`.
     row_text : sequence of str, optional
         Texts of the test rows, shown beside rows worth a look.
     labels_csv, rows_csv : path, optional
-        Write what is known of every label, and the rows worth a look, into these csv files.
+        Write what is known about every label, and the rows worth a look, into these csv files.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 

@@ -81,7 +81,7 @@ def _labels_of_tensor(tensor: Any, what: str, columns: int) -> Matrix:
     if values.numel() and not bool((values > 0).all()):
         wrong = int((~(values > 0)).nonzero()[0, 0])
         row, found = int(places[wrong, 0]), values[wrong].item()
-        raise ValueError(f"{what}, row {row}: a label is there (1) or not (0), found {found}")
+        raise ValueError(f"{what}, row {row}: a label must be 1 or 0, found {found}")
     rows, ids = places[:, 0].cpu().numpy(), places[:, 1].cpu().numpy()
     indptr = np.searchsorted(rows, np.arange(tensor.shape[0] + 1))
     return Matrix(columns, _integers(indptr), _integers(ids), None)
@@ -142,7 +142,7 @@ def _list_column(column: Any, what: str) -> tuple[Array, Array, Array]:
         if hasattr(column, "chunks"):
             column = column.chunk(0)
     if not hasattr(column, "offsets"):
-        raise ValueError(f"{what} is no list column: expected lists of labels, found {column.type}")
+        raise ValueError(f"{what} is not a list column: expected lists of labels, found {column.type}")
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         raise ValueError(f"{what}, row {row} is null: expected a list, which may be empty")

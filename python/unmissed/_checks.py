@@ -37,7 +37,7 @@ def number(value: Any, what: str) -> float:
 def text(value: Any, what: str) -> str:
     """A name or a spec string; the library knows which there are."""
     if not isinstance(value, str):
-        raise ValueError(f"{what} is no name: expected a string, found {value!r}")
+        raise ValueError(f"{what} is not a name: expected a string, found {value!r}")
     return value
 
 

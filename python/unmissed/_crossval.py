@@ -25,29 +25,29 @@ def cross_val_top_k(
     random_state: int = 0,
     n_labels: int | None = None,
 ) -> Any:
-    """Predict every training row with a model that did not see it.
+    """Predict every training row with a model that was not trained on it.
 
     Estimates from a later snapshot of the training rows (`evaluate` and `audit` with `later` and `train_predictions`) need predictions
-    for these rows that are as good as those for new rows. Models of the folds see fewer rows than the final one and are somewhat
-    worse; ten folds keep that small.
+    for these rows that are as good as those for new rows. Models of the folds are trained on fewer rows than the final one and are
+    slightly worse; with ten folds the difference is small.
 
     Parameters
     ----------
     estimator : object with ``fit`` and one of ``predict_top_k``, ``decision_function``, ``predict_proba``
-        `OneVsRest`, or a multi-label classifier of scikit-learn. It is cloned for each fold and stays as it is.
+        `OneVsRest`, or a multi-label classifier of scikit-learn. It is cloned for each fold and not changed itself.
     X : array-like or sparse matrix of shape (n_rows, n_features), or Data
         Features.
     y : labels of shape (n_rows, n_labels)
-        Labels as they were observed: what `evaluate` takes as `train`. The estimator gets them as a sparse matrix of 0 and 1, or as an
+        Observed labels, as `evaluate` takes them for `train`. The estimator gets them as a sparse matrix of 0 and 1, or as an
         array when they are one.
     k : int, default 100
-        How many labels a row keeps at most.
+        Maximum number of labels per row.
     cv : int or iterable of (training rows, test rows), default 10
         Number of folds, or the folds themselves. Each row must be a test row of exactly one.
     random_state : int, default 0
         Seed of the folds.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
 
     Returns
     -------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """What a file holds. All functions of the package take it where they want labels, predictions or features.
+    """The contents of a file. All functions of the package accept it as labels, predictions or features.
 
     Attributes
     ----------
@@ -71,21 +71,21 @@ def read(
 ) -> Data:
     """Read a file of labels, data or predictions.
 
-    Text (XMLC, svmlight, predictions; also gzip and zstd) and npz are recognised by their content. Ratings and dense matrices have
-    to be named.
+    Text (XMLC, svmlight, predictions; also gzip and zstd) and npz are recognised by their content. The formats of ratings and dense
+    matrices must be named.
 
     Parameters
     ----------
     path : str or path
-        The file. A data set in npz is a pair, ``NAME.x.npz`` and ``NAME.y.npz``; either name will do.
+        The file. A data set in npz is a pair, ``NAME.x.npz`` and ``NAME.y.npz``; either name works.
     format : str, optional
-        The format where it is not to be recognised: ``"xmc"``, ``"svmlight:base=1"``, ``"ratings"``, ``"matrix"``, ...
+        The format, if it should not be recognised automatically: ``"xmc"``, ``"svmlight:base=1"``, ``"ratings"``, ``"matrix"``, ...
     positive : float, optional
         Ratings or scores of at least this much are labels.
     mmap : bool, default True
         Whether the file may be mapped into memory.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 
@@ -130,16 +130,16 @@ def write(
     path : str or path
         The file.
     y : labels or Data, optional
-        Labels, in any form that `evaluate` takes. A `Data` brings its features or scores along.
+        Labels, in any form that `evaluate` takes. A `Data` includes its features or scores.
     X : array-like or sparse matrix, shape (n_rows, n_features), optional
         Features.
     scores : predictions, optional
         Scores instead of labels, in any form that `evaluate` takes.
     format : str, optional
-        The format where the ending does not say it.
+        The format, if the ending does not determine it.
     n_labels : int, optional
-        The number of labels of the problem. Lists and a `TopK` do not tell it, so they need it: the largest label among the
-        best of each row is hardly the last one.
+        The number of labels of the problem. Lists and a `TopK` do not determine it, so they need it: the largest label among the
+        best of each row is rarely the last one.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def write(
     with working() as how:
         files, dropped = _core.write(file(path), features_, labels_, scores_, optional(text, format, "format"), how)
     for lost in dropped:
-        warnings.warn(f"{path} cannot hold, so it was dropped: {lost}", stacklevel=2)
+        warnings.warn(f"{path} cannot store this, so it was dropped: {lost}", stacklevel=2)
     return [str(one) for one in files]
 
 
@@ -180,15 +180,15 @@ def stats(
     Parameters
     ----------
     y : labels or Data
-        Labels, in any form that `evaluate` takes. A `Data` brings its features along.
+        Labels, in any form that `evaluate` takes. A `Data` includes its features.
     X : array-like or sparse matrix, shape (n_rows, n_features), optional
         Features.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     random_state : int, default 0
         Seed of the obesity index, where there are too many labels to compute it exactly.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -215,5 +215,5 @@ def _declared(told: int | None, what: str, n_labels: int | None) -> int:
     """The number of labels of the problem, which a file keeps: as given, or as the value itself told."""
     columns = told if n_labels is None else whole(n_labels, "n_labels", 0, 2**32)
     if columns is None:
-        raise ValueError(f"{what} does not tell the number of labels, which the file keeps: pass it as n_labels=")
+        raise ValueError(f"{what} does not determine the number of labels, which the file stores: pass it as n_labels=")
     return columns

@@ -40,7 +40,7 @@ def evaluate_dataset(
     rows : str, optional
         A column with row numbers, as in `Evaluator.update`.
     n_labels : int, optional
-        The number of labels, where `train` does not tell.
+        The number of labels, if `train` does not determine it.
     train : labels, optional
         Training labels, as in `evaluate`.
     **settings

@@ -24,7 +24,7 @@ def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 new = names[old]
                 if new in given:
                     raise TypeError(f"{old}= is the old name of {new}=: expected one of them, found both")
-                warnings.warn(f"{old}= is called {new}= now; the old name will go away", FutureWarning, stacklevel=2)
+                warnings.warn(f"{old}= is called {new}= now; the old name will be removed", FutureWarning, stacklevel=2)
                 given[new] = given.pop(old)
             return function(*args, **given)
 

@@ -75,18 +75,18 @@ def fit_propensity(
     rate : float, str, (r, m) or array-like, optional
         The rate at which labels were shown in it: ``"16/300"``, or one number for each label.
     propensities : Propensities or array-like, optional
-        Known propensities to fit to, instead of a controlled set. Values that a curve stood in for (see ``sources``) are no
-        evidence and are left out.
+        Known propensities to fit to, instead of a controlled set. Values that come from a curve (see ``sources``) are not evidence
+        and are left out.
     loss : {"auto", "squared", "log", "negative-binomial"}, default "auto"
         What to minimise: squared differences of inverse propensities (as in the paper), of their logarithms, or the negative
-        log-likelihood of what was counted in the controlled set. "auto" takes the likelihood where there is a controlled set, which
-        gives better models, and otherwise squared differences.
+        log-likelihood of the counts in the controlled set. "auto" uses the likelihood with a controlled set, which gives better
+        models, and otherwise squared differences.
     starts : int, default 16
-        From how many points the search starts.
+        Number of starting points of the search.
     random_state : int, default 0
         Seed of the perturbed starts.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def estimate_propensity(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Propensities:
-    """Estimate propensities from data that tell more than the training labels do.
+    """Estimate propensities from evidence beyond the training labels.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def estimate_propensity(
     train : labels
         Training labels; for ``"timelapse"`` the earlier snapshot.
     X : features, optional
-        Features of the training rows, for ``"anchors"``; a `Data` as `train` brings them along.
+        Features of the training rows, for ``"anchors"``; a `Data` as `train` includes them.
     controlled, rate
         A bias-controlled set and the rate at which labels were shown in it (``"16/300"``, or one number for each label).
     later : labels
@@ -166,7 +166,7 @@ def estimate_propensity(
     shrink : bool, default False
         Whether ``"timelapse"``, ``"hierarchy"`` and ``"judged"`` pull the estimate of each label towards the curve.
     conditional : bool, default False
-        For ``"hierarchy"``: observed and implied, of implied.
+        For ``"hierarchy"``: use the share of implied labels that are observed.
     threshold : int, optional
         4 unless given. For ``"hierarchy"``: only labels with more descendants than this are estimated.
     level : float, optional
@@ -174,7 +174,7 @@ def estimate_propensity(
     random_state : int, default 0
         Seed of the fit.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def evaluate(
         ``(labels, scores)`` arrays of shape (n_rows, k), an integer array of the best labels, a list with a ranked list of labels
         (or of ``(label, score)`` pairs) for each row. Scores are compared in single precision; ties go to the smaller label.
     train : labels, optional
-        Training labels: what propensity models, groups and weights are functions of.
+        Training labels, from whose counts propensity models, groups and weights are computed.
     propensity : str, Propensities, RowPropensity, array-like, or list of these, optional
         Propensity models: ``"jpv"``, ``"jpv:a=0.5,b=0.4"``, ``"power"``, ``"table:FILE"``, values for each label, or what
         `fit_row_propensity` gives (for sums over labels, with the ratio of later and observed hits beside it).
@@ -97,7 +97,7 @@ def evaluate(
     judged_plan : path, optional
         The plan by which the pairs of files were drawn; by default the ``plan.json.zst`` beside the csv.
     machine_judged : dict or path, optional
-        What a machine says about many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
+        A machine's judgements of many pairs: ``{(row, label): value}``, or a csv ``row,label,relevant`` or ``row,label,score``.
     judged_method : {"calibrated", "horvitz-thompson"}, default "calibrated"
         How judged pairs are used: with guesses for all pairs, corrected by the judged ones, or by inverse probabilities alone.
     metrics : list of str, optional
@@ -114,7 +114,7 @@ def evaluate(
         Gains for ``"weighted-precision"``: ``"uniform"``, ``"inverse"``, ``"inverse-complete"`` (with one propensity), ``"log"``,
         ``"effective"``, or a number for each label.
     clip : float, optional
-        Also estimates with inverse propensities cut at this value, and how biased they can be.
+        Add estimates with inverse propensities clipped at this value, with a bound on their bias.
     sensitivity : float or str, optional
         How wrong would the propensities have to be? Bounds of unbiased sums and differences if the odds of being missed are off by at
         most this factor for each label (``"2:pair"``: for each pair), and the factor at which the winner flips.
@@ -125,27 +125,27 @@ def evaluate(
     label_counts : array-like of int, shape (n_rows,), optional
         How many relevant labels each row has, observed or not, for ``"recall-known"``.
     ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
-        Pairs that may not be predicted, taken out before the top k: a file with ``row label`` per line (the filter files of the
+        Pairs that may not be predicted, removed before the top k is selected: a file with ``row label`` per line (the filter files of the
         extreme classification repository), an array of such pairs, or the ignored labels of each row.
     conventions : str, optional
-        Other conventions than ours, as in ``"empty-rows=skip"``; the command line's ``--convention``.
+        Conventions that differ from ours, as in ``"empty-rows=skip"``; the command line's ``--convention``.
     row_covariates, pair_covariates : dict, optional
         Covariates of the rows of `y_true` that `fit_row_propensity` was given for the training rows, by name.
     level : float, default 0.95
         Level of intervals.
     interval : {"population", "mask"}, default "population"
-        What intervals answer: what other rows would have given, or what other missing labels would have given on these rows.
+        What intervals are about: the value on other rows, or on these rows if other labels were missing.
     bootstrap : int, default 0
-        Bootstrap replicates for macro-f and coverage; 0 takes the jackknife, which is faster and covers better.
+        Bootstrap replicates for macro-f and coverage; 0 uses the jackknife, which is faster and covers better.
     random_state : int, default 0
         Seed of the bootstrap, and of the sample of rows that the jackknife takes when there are more than 65 536.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     label_names : sequence of str or MultiLabelBinarizer, optional
         What labels are called, for findings that name some; by default the columns of a data frame. Data frames are brought into the
         order of `y_true` by their index and columns.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 

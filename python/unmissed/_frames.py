@@ -1,4 +1,4 @@
-"""Data frames that belong together, and the names that they bring along.
+"""Data frames that belong together, and their names.
 
 Frames are recognised by what they have (an index, columns, ``reindex``), so pandas is never imported.
 """
@@ -33,7 +33,7 @@ def _in_order(value: Any, reference: Any, axis: str, what: str, against: str) ->
         return value
     unit = "columns" if axis == "columns" else "rows (index)"
     if not (ours.is_unique and theirs.is_unique):
-        raise ValueError(f"{what} and {against} have different {unit}, and some occur twice: give each a name of its own")
+        raise ValueError(f"{what} and {against} have different {unit}, and some occur twice: give each its own name")
     if len(ours) == len(theirs) and set(ours) == set(theirs):
         return value.reindex(**{axis: theirs})
     lacking = next((one for one in theirs if one not in set(ours)), None)

@@ -41,7 +41,7 @@ class TopK:
     labels : array-like of int, shape (n_rows, k)
         Labels of each row, counted from 0.
     scores : array-like of float, shape (n_rows, k), optional
-        Their scores. Without scores the labels are ranked as they stand, best first.
+        Their scores. Without scores, labels are ranked in the given order, best first.
     n_labels : int, optional
         The number of labels of the problem, where nothing else tells it.
 
@@ -138,7 +138,7 @@ def _two_dimensional(value: Any, what: str) -> Array:
     except ValueError:
         raise ValueError(f"{what} has the wrong shape: expected rows of one length") from None
     if np.ma.is_masked(value):
-        raise ValueError(f"{what} has masked entries: fill them with what they mean")
+        raise ValueError(f"{what} has masked entries: replace them by values")
     if array.ndim != 2:
         raise ValueError(f"{what} has the wrong shape: expected (rows, labels), found {array.shape}")
     if array.dtype.kind not in "biuf":
@@ -211,7 +211,7 @@ def _check_labels(data: Array, row_of: Any, what: str) -> None:
     if wrong.any():
         place = int(np.flatnonzero(wrong.ravel())[0])
         found = data.ravel()[place]
-        message = f"{what}, row {row_of(place)}: a label is there (1) or not (0), found {found}"
+        message = f"{what}, row {row_of(place)}: a label must be 1 or 0, found {found}"
         if found > 0:
             message += "; pass (values >= threshold)"
             message += "; are y_true and y_pred swapped? y_true comes first" if what == "y_true" else ""
@@ -252,7 +252,7 @@ def scores(value: Any, what: str, columns: int | None = None) -> Matrix:
         _check_columns(what, width, columns)
         if dense.dtype.kind in "iu" and rows and np.array_equal(np.sort(dense[0]), np.arange(width)):
             warnings.warn(
-                f"{what} holds whole numbers, as many in a row as there are labels: they are taken for scores; if they are labels, best"
+                f"{what} holds whole numbers, as many in a row as there are labels: they are used as scores; if they are labels, best"
                 " first, pass um.TopK(labels)",
                 stacklevel=3,
             )

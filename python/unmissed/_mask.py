@@ -1,4 +1,4 @@
-"""Labels removed the way that observation would, for studies whose truth is known."""
+"""Removal of labels with known propensities, for studies whose truth is known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mask(
     n_labels: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Any, Propensities]:
-    """Remove labels with known propensities, each independently unless told otherwise.
+    """Remove labels with known propensities, by default independently.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def mask(
     propensity : str, Propensities or array-like
         A model, as a function of the label counts of `y`, or one number for each label.
     correlation : float, default 0.0
-        How far labels of a row go missing together: 0 independently, 1 all at once where their propensities are the same (a Gaussian copula).
+        How strongly labels of a row go missing together: 0 independently, 1 all at once if their propensities are equal (a Gaussian copula).
     by : {"row", "group", "rank"}, optional
         What propensities depend on besides the label: the row, the group that it falls into, or the rank of the label in `predictions`.
     strength : float, default 1.0
-        How much: log odds per standard deviation.
+        Strength of the dependence: log odds per standard deviation.
     groups : int, default 10
         Number of groups that rows fall into at random.
     predictions : scores of shape (n_rows, n_labels), optional
@@ -50,9 +50,9 @@ def mask(
     random_state : int, default 0
         Seed; the same one removes the same labels.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------

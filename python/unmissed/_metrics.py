@@ -78,22 +78,22 @@ def precision(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased", "normalized", "clipped"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
-        - ``"clipped"``: label-wise propensities, cut: too low by at most the stated bound.
+        - ``"unbiased"``: per-label propensities: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"clipped"``: per-label propensities, clipped: too low by at most the stated bound.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def ndcg(
     """Discounted gain at k, relative to a list of k relevant labels, averaged over rows.
 
     ``mean_i 1/I(k) sum_{r <= k} y_ij / log2(r + 1)`` with ``I(k) = sum_{r <= k} 1 / log2(r + 1)``. A row with fewer than k relevant
-    labels cannot reach 1; `ndcg_min` divides by what the row's labels allow.
+    labels cannot reach 1; `ndcg_min` divides by the best value that the row's labels allow.
 
     Parameters
     ----------
@@ -179,22 +179,22 @@ def ndcg(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased", "normalized", "clipped"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
-        - ``"clipped"``: label-wise propensities, cut: too low by at most the stated bound.
+        - ``"unbiased"``: per-label propensities: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"clipped"``: per-label propensities, clipped: too low by at most the stated bound.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def ndcg_min(
     n_labels: int | None = None,
     n_jobs: int | None = None,
 ) -> float | Array:
-    """nDCG at k as most libraries have it: relative to the best that the row's labels allow, averaged over rows.
+    """nDCG at k as most libraries define it: relative to the best value that the row's labels allow, averaged over rows.
 
     ``mean_i 1/I(min(k, n_i)) sum_{r <= k} y_ij / log2(r + 1)`` with n_i relevant labels in row i; rows without any count 0.
 
@@ -272,20 +272,20 @@ def ndcg_min(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
         - ``"unbiased"``: right propensities, and labels of a row go missing independently of each other.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -361,20 +361,20 @@ def recall(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
         - ``"unbiased"``: right propensities, and labels of a row go missing independently of each other.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -443,9 +443,9 @@ def recall_known(
     n_labels: int | None = None,
     n_jobs: int | None = None,
 ) -> float | Array:
-    """Recall at k where the number of relevant labels of each row is known, averaged over rows.
+    """Recall at k with a known number of relevant labels per row, averaged over rows.
 
-    ``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any label-wise propensity.
+    ``mean_i 1/n_i sum_{r <= k} y_ij`` with given n_i. As a sum over labels it is corrected by any per-label propensity.
 
     Parameters
     ----------
@@ -456,23 +456,23 @@ def recall_known(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased", "normalized"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: none: a lower bound, since missing labels can only add to it.
-        - ``"unbiased"``: label-wise propensities and the given numbers of relevant labels: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"unbiased"``: per-label propensities and the given numbers of relevant labels: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     label_counts : array-like of int, shape (n_rows,)
         How many relevant labels each row has, observed or not.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -538,7 +538,7 @@ def recall_pooled(
     """Recall at k of all rows together: the share of all relevant labels that are among the k best-ranked of their row.
 
     ``sum_i sum_{r <= k} y_ij / sum_i n_i`` with n_i relevant labels in row i. Rows count by their number of relevant labels, where `recall`
-    counts each row once. It is also what a controlled set says about recall.
+    counts each row once. A controlled set can estimate this recall.
 
     Parameters
     ----------
@@ -549,20 +549,20 @@ def recall_pooled(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities; a ratio of unbiased sums: consistent, not unbiased.
+        - ``"unbiased"``: per-label propensities; a ratio of unbiased sums: consistent, not unbiased.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -628,7 +628,7 @@ def weighted_precision(
 ) -> float | Array:
     """Precision at k with a weight for each label, averaged over rows.
 
-    ``mean_i 1/k sum_{r <= k} w_j y_ij``. Weights say what matters, propensities what is missing. Weights from training counts are scaled
+    ``mean_i 1/k sum_{r <= k} w_j y_ij``. Weights express what matters, propensities what is missing. Weights from training counts are scaled
     so that the mean weight of a training positive is 1.
 
     Parameters
@@ -640,24 +640,24 @@ def weighted_precision(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased", "normalized", "clipped"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities: unbiased if they are right.
-        - ``"normalized"``: label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
-        - ``"clipped"``: label-wise propensities, cut: too low by at most the stated bound.
+        - ``"unbiased"``: per-label propensities: unbiased if they are right.
+        - ``"normalized"``: per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels.
+        - ``"clipped"``: per-label propensities, clipped: too low by at most the stated bound.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     weights : str or array-like, default "inverse"
         ``"uniform"``, ``"inverse"``, ``"log"`` or ``"effective"`` (from the counts of `train`), or a weight for each label.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -738,22 +738,22 @@ def macro_f(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
-        - ``"unbiased"``: label-wise propensities; a ratio of unbiased sums: consistent, not unbiased.
+        - ``"unbiased"``: per-label propensities; a ratio of unbiased sums: consistent, not unbiased.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     beta : float, default 1.0
         How much recall counts against precision.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -832,20 +832,20 @@ def abandonment(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: complete labels: every label that is not observed is irrelevant.
         - ``"unbiased"``: right propensities, and labels of a row go missing independently of each other.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------
@@ -919,20 +919,20 @@ def coverage(
     k : int or sequence of int, default 5
         Length of the top list, or several. It may exceed the number of labels.
     estimator : {"observed", "unbiased"}, default "observed"
-        How the value is obtained from incomplete labels, and what has to hold for it:
+        How the value is estimated from incomplete labels, and what each estimator assumes:
 
         - ``"observed"``: none: a lower bound, since missing labels can only add to it.
         - ``"unbiased"``: right propensities, and labels go missing independently across rows; high variance.
     propensity : str, Propensities or array-like, optional
         The propensity model, for estimators other than ``"observed"``.
     train : labels, optional
-        Training labels, for what is a function of training counts, such as ``propensity="jpv"``.
+        Training labels, for models that depend on training counts, such as ``propensity="jpv"``.
     clip : float, optional
         The largest inverse propensity, for ``"clipped"``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core, which is the default); the value does not depend on it.
+        Number of threads (-1: one per core, which is the default); the value does not depend on it.
 
     Returns
     -------

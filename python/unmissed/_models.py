@@ -34,68 +34,67 @@ if TYPE_CHECKING:
 
 @listed("losses")
 class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """One linear scorer for each label: plain, or with propensities corrected for missing labels.
+    """One linear scorer for each label: plain, or corrected for missing labels with propensities.
 
-    The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. With propensities, or evidence about what
-    is missing, that is the probability of being relevant, observed or not.
+    The score of label j is ``z_j = b_j + w_j x``, its probability ``1 / (1 + exp(-z_j))``. With propensities, or evidence about
+    missing labels, it is the probability of relevance, observed or not.
 
     Parameters
     ----------
     loss : str, default "auto"
-        The loss to minimise. ``"auto"`` is ``"plugin-logistic"`` with propensities, the likelihood of what is observed. Without, and
-        with nothing else that changes what is trained, it is ``"squared-hinge"`` or ``"logistic"``, with a decay, whichever does
+        The loss to minimise. ``"auto"`` is ``"plugin-logistic"`` with propensities, the likelihood of the observed labels. Without
+        propensities and other options that change training, it is ``"squared-hinge"`` or ``"logistic"``, with the decay that does
         best on held-out rows (see ``choice_``); otherwise ``"logistic"``.
 
         {losses}
     propensity : str, Propensities, array-like or None, default None
-        The propensities of labels: a model in their training counts, as ``"jpv"``, or values. Constants that were fitted to other
-        data are rarely right; see `estimate_propensity`. None: nothing is taken to be missing.
+        The propensities of labels: a model that depends on training counts, such as ``"jpv"``, or values. Constants that were fitted to other
+        data are rarely right; see `estimate_propensity`. None: labels are assumed to be complete.
     tune : bool, default False
         Whether to try several settings on held-out rows and train on all rows with the best.
     joint : {None, "plugin", "alternating"}, default None
-        How propensities are learned from the observed labels: not at all, along with the weights by the likelihood of both (the loss
-        is then ``"plugin-logistic"``), or in turns with them on two halves of the rows. `propensity` is where they start.
+        How propensities are learned from the observed labels: not at all, together with the weights by their joint likelihood (the
+        loss is then ``"plugin-logistic"``), or in turns with them on two halves of the rows. They start from `propensity`.
     starts : int, default 1
-        With ``joint="plugin"``: from how many starts learning begins; the best stays, label by label.
+        With ``joint="plugin"``: number of starts; the best is kept for each label.
     raise_propensities : bool, default True
-        Whether propensities are raised to what the data allow: how often a label is observed, over all rows and on the rows on which
-        it is surest.
+        Whether propensities are raised to the lower bound that the data imply: the rate at which a label is observed, over all rows
+        and on the rows with its highest scores.
     solver : {"auto", "newton", "dual", "adam"}, default "auto"
-        Newton's method goes to the optimum of a loss that has one, the dual solver faster to that of squared hinges; Adam takes small
-        steps by any. ``"auto"`` is the fastest of them that goes to an optimum, where there is one.
+        Newton's method reaches the optimum of a loss that has one, the dual solver does so faster for squared hinges; Adam takes
+        small steps on any loss. ``"auto"`` is the fastest solver that reaches the optimum, if there is one.
     decay : float, optional
         Strength of the L2 penalty; unless given, it follows from the size of rows for Newton's method, and is 0 for Adam.
     clip : float, optional
-        Inverse propensities above this count as this: less variance, some bias.
+        Inverse propensities are clipped at this value: less variance, some bias.
     weights : str or array-like, optional
         A factor of the loss for each label, or ``"uniform"``, ``"inverse"``, ``"inverse-complete"`` (with propensities), ``"log"``,
         ``"effective"`` from training counts.
     normalize : bool, optional
         Whether rows are divided by their Euclidean norm; unless given, the library decides by the data.
     tol : float, optional
-        Newton's method: how far the gradient has to shrink.
+        Newton's method: the share of its first value to which the gradient must shrink.
     max_iter : int, optional
-        Newton's method: the most steps.
+        Newton's method: maximum number of steps.
     learning_rate : float, optional
         Adam: the learning rate.
     batch_size : int, optional
-        Adam: rows of a batch.
+        Adam: rows per batch.
     epochs : int, optional
-        Adam: times that all rows are seen, at most.
+        Adam: maximum number of epochs.
     grid : str, default "default"
-        The settings to try: ``"default"``, or ``"paper"`` for Adam. A decay or learning rate that is given stays as it is.
+        The settings to try: ``"default"``, or ``"paper"`` for Adam. A given decay or learning rate is kept.
     criterion : str, optional
-        What decides on held-out rows: ``"loss"`` unless given, or a metric as in ``"precision@1:unbiased"``.
+        Criterion on held-out rows: ``"loss"`` unless given, or a metric as in ``"precision@1:unbiased"``.
     holdout : float, default 0.1
-        The share of rows that are held out to find settings and, for Adam, the best number of epochs. 0: Adam runs through all
-        epochs.
+        The share of rows that is held out to choose settings and, for Adam, the best number of epochs. 0: Adam runs all epochs.
     calibrate : bool, optional
-        Whether scores are made log-odds on held-out rows, by a scale and a shift that depend on how often a label was observed. Unless
-        given, where loss and decay are chosen as well. False: ``loss="auto"`` is ``"logistic"``.
+        Whether scores are calibrated to log-odds on held-out rows, by a scale and a shift that depend on how often a label was
+        observed. By default, if training chooses the decay itself. False: ``loss="auto"`` is ``"logistic"``.
     random_state : int, RandomState or None, default 0
-        Seed of whatever is random. The same int gives the same model, on any number of threads.
+        Seed of all random choices. The same int gives the same model, on any number of threads.
     n_jobs : int, optional
-        How many threads work (-1: one per core). Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core). Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 
@@ -104,25 +103,25 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : numpy.ndarray
         The labels: their numbers for label matrices, the values of `y` otherwise.
     coef_ : numpy.ndarray of shape (n_labels, n_features)
-        Weights; made when asked for.
+        Weights; computed on access.
     intercept_ : numpy.ndarray of shape (n_labels,)
-        What is added to each score.
+        The bias of each label.
     propensities_ : Propensities
-        What the model was corrected with, with those marked that were raised, or what it learned; there is no such attribute when
-        training did not use any.
+        The propensities that the model was corrected with (raised ones are marked) or that it learned; the attribute does not exist
+        if training did not use any.
     stack_ : dict or None
-        With a controlled set: what was compared on it, and whether the stack was taken.
+        With a controlled set: the models that were compared on it, and whether the stack was used.
     tuning_ : list of dict or None
         All settings that were tried, with their losses and metrics.
     choice_ : dict or None
-        Which losses and decays were tried where the loss was left open, on how many held-out rows, labels and positives, and the ranking
-        loss of each.
+        If the loss was chosen automatically: the losses and decays that were tried, the numbers of held-out rows, labels and
+        positives, and the ranking loss of each.
     label_counts_ : numpy.ndarray of shape (n_labels,)
         Training positives of each label.
     n_rows_ : int
         Training rows.
     n_iter_ : int
-        The most steps of Newton's method that a label took, or the epochs of Adam.
+        The largest number of Newton steps of any label, or the epochs of Adam.
     n_features_in_ : int
         Features.
 
@@ -211,20 +210,20 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features), or Data
-            Features; a `Data` brings its labels along.
+            Features; a `Data` includes its labels.
         y : array-like or sparse matrix of shape (n_rows, n_labels), or array-like of shape (n_rows,)
             Labels as 0 and 1, or one class for each row.
         controlled : Data or (features, labels), optional
-            A bias-controlled set: its labels are the relevant ones among those that were shown. An uncorrected model and one by joint
-            learning are put together on it, where that is an improvement; see ``stack_``.
+            A bias-controlled set: its labels are the relevant ones among those that were shown. An uncorrected model and one by
+            joint learning are combined on it if that is an improvement; see ``stack_``.
         rate : str, float, tuple or array-like, optional
             The rate at which labels of the controlled set were shown: ``"16/300"``, or one number for each label.
         shown : labels, optional
-            The pairs of the controlled set that were shown, relevant or not, when they are known.
+            The pairs of the controlled set that were shown, relevant or not, if they are known.
         later : labels, optional
-            A later snapshot of the training rows, in the same order: its labels take the place of the observed ones.
+            A later snapshot of the training rows, in the same order: its labels replace the observed ones.
         later_rows : array-like of int, optional
-            The rows that have later labels, when not all do. The others are corrected by row-dependent propensities.
+            The rows that have later labels, if not all do. The others are corrected by row-dependent propensities.
 
         Returns
         -------
@@ -341,7 +340,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: Path) -> OneVsRest:
-        """Read a model from a file, whoever wrote it. Its labels are numbers."""
+        """Read a model from a file, written by Python or by the command line. Its labels are numbers."""
         with working() as how:
             model = _core.read_model(file(path), how)
         about = json.loads(model.about)

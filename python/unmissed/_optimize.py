@@ -1,4 +1,4 @@
-"""Predictions for the metric that counts."""
+"""Predictions that are optimised for a metric."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OptimizedPredictions:
     most_probable : scipy.sparse.csr_matrix of shape (n_rows, n_labels)
         The most probable labels of each row: what is best for precision.
     a, b : numpy.ndarray of shape (n_labels,)
-        A line for each label: ``a * p + b`` is what giving the label to one more row is worth, where its probability is p.
+        A line for each label: giving the label to one more row, where its probability is p, is worth ``a * p + b``.
     value, value_before : float
         The metric of expected counts, of the chosen and of the most probable labels.
     expected : list of dict
@@ -63,7 +63,7 @@ class OptimizedPredictions:
     def apply(self, scores: ScoresLike, *, n_jobs: int | None = None) -> Any:
         """Give labels to new rows by the lines ``a * p + b``, one row at a time; propensities divide their scores, too.
 
-        Row-dependent propensities, and rows that differ much in number or kind from those that were optimised, ask for a new search.
+        Row-dependent propensities, and rows that differ much in number or kind from those that were optimised, need a new search.
         """
         columns = len(self.a)
         rows = _inputs.scores(scores, "scores", columns)
@@ -100,49 +100,49 @@ def optimize_predictions(
 ) -> OptimizedPredictions:
     """Choose the labels that are best for a metric, from the probabilities of any model.
 
-    The most probable labels are best for precision. For means over labels, as macro-F and coverage, the best labels of a row depend on
+    The most probable labels are best for precision. For means over labels, such as macro-F and coverage, the best labels of a row depend on
     the other rows, so labels are chosen for all rows together.
 
     Parameters
     ----------
     scores : probabilities of shape (n_rows, n_labels)
-        A scipy sparse matrix (100 stored labels per row, say), a dense array, or what else `evaluate` takes as predictions.
+        A scipy sparse matrix (100 stored labels per row, say), a dense array, or any other predictions that `evaluate` takes.
     metric : str, default "macro-f"
         ``"macro-f"``, ``"macro-f:beta=2"``, ``"macro-precision"``, ``"macro-recall"``, ``"balanced-accuracy"``, ``"coverage"``,
-        ``"abandonment"``, ``"weighted-precision"``, ``"precision"``, or a mixture such as ``"0.5*precision+0.5*macro-f"``; a number of
-        labels may stand behind it, as in ``"macro-f@5"``.
+        ``"abandonment"``, ``"weighted-precision"``, ``"precision"``, or a mixture such as ``"0.5*precision+0.5*macro-f"``; the
+        number of labels may follow, as in ``"macro-f@5"``.
     k : int, default 5
         Labels per row.
     train : labels, optional
-        Training labels: how many positives labels are expected to have. Without them nearly everything has to be stored.
+        Training labels, for the expected number of positives of each label. Without them, nearly all probability must be stored.
     propensity : str, Propensities, RowPropensity or array-like, optional
-        Divides scores (capped at 1) and priors: how likely a relevant label was observed.
+        Propensities, which divide scores (capped at 1) and priors.
     corrected : bool, default False
-        Scores are probabilities of relevant labels already, as of a model that was trained with propensities: only priors are divided.
+        Scores are already probabilities of relevance, as those of a model that was trained with propensities: only priors are divided.
     at_most : bool, default False
-        Rows may have fewer than k labels, where more would do harm.
+        Rows may have fewer than k labels if more would do harm.
     method : {"bca", "greedy", "frank-wolfe"}, default "bca"
-        Block coordinate ascent, one pass, or lines that treat every row by itself.
+        Block coordinate ascent, a single pass, or lines that treat each row separately.
     positives : {"auto", "train", "stored"}, default "auto"
-        Where expected positives come from: training counts, or the stored scores as if they were all.
+        Source of expected positives: training counts, or the stored scores as if they were complete.
     weights : str or array-like, optional
         Gains of labels for ``"weighted-precision"``.
     test : labels, optional
-        Known labels of the rows: measures what was gained. They take no part in the choice.
+        Known labels of the rows, to measure the gain. The choice does not use them.
     max_iter : int, default 100
-        The most passes over the rows.
+        Maximum number of passes over the rows.
     tol : float, default 1e-6
-        A pass that gains less ends the search.
+        Stop the search after a pass that gains less than this.
     draws : int, default 40
-        How many times labels are drawn for expected values and their intervals; 0 draws none.
+        Number of label draws for expected values and their intervals; 0 draws none.
     level : float, default 0.95
         Level of intervals.
     random_state : int, default 0
         Seed of the order of rows and of the draws.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it.
+        Number of threads (-1: one per core); the result does not depend on it.
     verbose : bool, default False
         Whether to show progress.
 

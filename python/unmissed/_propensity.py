@@ -40,7 +40,7 @@ def _errors(given: Any) -> Array:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
 class Propensities:
-    """A propensity for every label, where it came from, and what it is worth.
+    """A propensity for every label, with its source and its uncertainty.
 
     Made by `propensities`, `fit_propensity` and `estimate_propensity`, or from values of your own.
 
@@ -56,13 +56,13 @@ class Propensities:
     values, inverse : numpy.ndarray of float64, shape (n_labels,)
         Propensities and their inverses.
     interval : numpy.ndarray of float64, shape (n_labels, 2), or None
-        Lower and upper ends where there is an interval, NaN elsewhere.
+        Lower and upper ends of intervals; NaN for labels without one.
     inverse_variances : numpy.ndarray of float64, shape (n_labels,), or None
-        Variances of the inverse propensities, apart from errors that labels have in common.
+        Variances of the inverse propensities, apart from errors that labels share.
     score_inverses : numpy.ndarray of float64, shape (n_labels,), or None
         Inverse propensities that estimates of metrics use, where they are not ``1 / values``: not floored at 1, which would bias sums.
     common_errors : numpy.ndarray of float64, shape (n_errors, n_labels), or None
-        Errors that labels have in common, such as those of a curve. The covariance of the inverse propensities is
+        Errors that labels share, such as those of a curve. The covariance of the inverse propensities is
         ``diag(inverse_variances) + common_errors.T @ common_errors``.
     bound : str
         ``"exact"``, ``"upper"`` (the truth may be lower) or ``"none"``.
@@ -73,7 +73,7 @@ class Propensities:
     fit : dict or None
         The fitted curve: ``spec``, ``mse``, ``standard_errors``, ``degenerate``, ``kappa`` and more.
     notes : list of str
-        What everybody who uses the values should know.
+        What users of the values should know.
     provenance : str or None
         Where the values came from, as the JSON that the library wrote; ``None`` for values of your own.
 
@@ -229,15 +229,15 @@ def propensities(
     Parameters
     ----------
     train : labels
-        Training labels in any form that `evaluate` takes. ``None`` will do for a table.
+        Training labels in any form that `evaluate` takes. A table needs none.
     model : str, default "jpv"
         The model and its constants, as in ``"jpv:a=0.5,b=0.4"`` or ``"jpv:wikipedia"``:
 
         {models}
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def propensities(
     if train is None and model.startswith("table:"):
         return of_arrays(_core.table_propensities(file(model.removeprefix("table:")), n_labels))
     if train is None:
-        raise ValueError(f"'{model}' is a function of training counts; pass the training labels as train=")
+        raise ValueError(f"'{model}' depends on training counts; pass the training labels as train=")
     with working(n_jobs) as how:
         return of_arrays(_core.model_propensities(model, _inputs.labels(train, "train", n_labels), how))
 

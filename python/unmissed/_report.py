@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One number. `value`, `se`, `low` and `high` are None where they would mean nothing."""
+    """One number. `value`, `se`, `low` and `high` are None if they are not meaningful."""
 
     metric: str
     k: int
@@ -79,11 +79,11 @@ class Report:
     rows : list of Row
         A number each, with its interval and the assumption that it rests on.
     comparisons : list of Comparison
-        Differences of models, when there are several.
+        Differences between models, if there are several.
     findings : list of Finding
         What to know before believing the numbers, by code.
     groups : list of dict
-        The groups of labels and how much they hold, when there are several.
+        The groups of labels and their shares, if there are several.
     notes : list of str
         How to read the numbers.
     """
@@ -118,14 +118,14 @@ class Report:
         """Values by name, for loggers: MLflow, Weights & Biases and the like.
 
         Names are made of letters, digits, ``_``, ``-``, ``.`` and ``/`` only: metric and k, estimator, propensity model, and where
-        there are several, group and model. Values that would mean nothing are left out.
+        there are several, group and model. Values that are not meaningful are left out.
 
         Parameters
         ----------
         prefix : str, optional
             What names start with, as in ``"test/"``.
         intervals : bool, default False
-            Whether standard errors and the ends of intervals come too, under the name with ``/se``, ``/low`` and ``/high``.
+            Whether to include standard errors and the ends of intervals, under the name with ``/se``, ``/low`` and ``/high``.
 
         Examples
         --------
@@ -160,7 +160,7 @@ class Report:
         group: str = "all",
         model: str | None = None,
     ) -> float:
-        """The value of one cell; NaN when it would mean nothing.
+        """The value of one cell; NaN if it is not meaningful.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class Report:
         return "\n".join(parts)
 
     def to_html(self, path: Path | None = None, *, title: str = "Evaluation") -> str:
-        """A page that needs nothing else; written to `path` if there is one.
+        """A self-contained page; written to `path` if given.
 
         Returns
         -------
@@ -267,7 +267,7 @@ def _distinct(values: Any) -> list[Any]:
 
 
 def _cell(row: Row | None) -> str:
-    """Percentages, since that is how the field reports."""
+    """Percentages, as is usual in the field."""
     if row is None or row.value is None:
         return "-"
     text = f"{100 * row.value:.2f}"

@@ -1,4 +1,4 @@
-"""Propensities that depend on the row: how likely a relevant label of this row is to be observed."""
+"""Row-dependent propensities: how likely a relevant label of this row is to be observed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class RowPropensity:
-    """Propensities that depend on the row, as `fit_row_propensity` gives them; `evaluate` takes them beside others.
+    """Row-dependent propensities, the result of `fit_row_propensity`; `evaluate` takes them together with others.
 
     Attributes
     ----------
     coefficients : dict of str to float
         Log odds by covariate.
     reliability : list of dict
-        Pairs in ten parts by the propensity that a fit to other rows gives them: ``predicted``, ``observed``, and the 95 % interval
+        Pairs in ten bins of the propensity from a fit to other rows: ``predicted``, ``observed``, and the 95 % interval
         ``low`` to ``high`` of the latter.
     pairs, observed : int
         How many relevant pairs the evidence has, and how many of them were observed.
@@ -89,19 +89,19 @@ def fit_row_propensity(
     n_jobs: int | None = None,
     verbose: int = False,
 ) -> RowPropensity:
-    """Fit propensities that depend on the row to pairs that are known to be relevant.
+    """Fit row-dependent propensities to pairs that are known to be relevant.
 
     Parameters
     ----------
     train : labels of shape (n_rows, n_labels)
-        Labels as they were observed.
+        Observed labels.
     later : labels, optional
         A later snapshot of the same rows: all of their relevant labels.
     controlled : labels, optional
         Instead: relevant labels among those that were shown at random to the same rows.
     judged : JudgedPairs, path or list of paths, optional
-        Instead: judged pairs of the same rows, whose observed labels `train` are then. What is fitted holds for labels that models list,
-        so that a sample that was judged for one model serves the next one too.
+        Instead: judged pairs of the same rows; `train` then has the observed labels of these rows. The fit is valid for labels that
+        models list, so pairs that were judged for one model can be used for the next.
     train_predictions : predictions, or dict with one of them by name, optional
         The audited model's predictions for the same rows by models that were not trained on them (out-of-fold). Without them ranks and
         scores are left out.
@@ -112,15 +112,15 @@ def fit_row_propensity(
     pair_covariates : dict of matrices, optional
         Further covariates, a number for each pair (0 where nothing is stored).
     refits : int, default 100
-        Refits under a bootstrap over rows, which go into intervals.
+        Number of bootstrap refits over rows, which intervals include.
     origin : str, default "rows"
         The name that reports show.
     random_state : int, default 0
         Seed of folds and refits.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 
@@ -153,7 +153,7 @@ def fit_row_propensity(
     columns = labels.columns
     if sum(given is not None for given in (later, controlled, judged)) != 1:
         raise ValueError(
-            "nothing identifies propensities that depend on the row: expected one of later= (a later snapshot of the same rows),"
+            "nothing identifies row-dependent propensities: expected one of later= (a later snapshot of the same rows),"
             " controlled= (relevant labels among those shown at random to the same rows) and judged= (judged pairs of the same rows)"
         )
     known = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Scorer:
-    """What `scorer` makes: called with a fitted model, features and labels, it gives a number of which more is better."""
+    """The result of `scorer`: called with a fitted model, features and labels, it returns a number; higher is better."""
 
     def __init__(self, metric: str, k: int, estimator: str, propensity: PropensityLike | None, options: dict[str, Any]) -> None:
         self.metric, self.k, self.estimator, self.propensity, self.options = metric, k, estimator, propensity, options
@@ -35,7 +35,7 @@ class Scorer:
         if isinstance(self.propensity, str):
             counts = getattr(model, "label_counts_", None)
             if counts is None:
-                raise ValueError(f"'{self.propensity}' is a function of training counts, which this model does not keep: pass values")
+                raise ValueError(f"'{self.propensity}' depends on training counts, which this model does not store: pass values")
             return propensities_of_counts(self.propensity, model.n_rows_, counts)
         return self.propensity
 
@@ -59,7 +59,7 @@ def scorer(metric: str, *, estimator: str = "observed", propensity: PropensityLi
     metric : str
         A metric and the length of the top list, as in ``"precision@5"`` or ``"macro-f@3"``.
     estimator : str, default "observed"
-        How the value is obtained from incomplete labels.
+        How the value is estimated from incomplete labels.
     propensity : str, Propensities or array-like, optional
         The propensities; by default those that the model was trained with.
     **options

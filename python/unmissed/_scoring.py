@@ -116,7 +116,7 @@ class Scoring:
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features), or Data
         k : int, default 5
-            How many labels a row gets at most.
+            Maximum number of labels per row.
         logits : bool, default False
             Scores are logits instead of probabilities.
         propensity : str, Propensities or array-like, optional

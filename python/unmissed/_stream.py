@@ -1,4 +1,4 @@
-"""Evaluation of rows that come batch by batch."""
+"""Evaluation of rows that arrive batch by batch."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 class Evaluator:
-    """Evaluate rows that come batch by batch, from anywhere, in memory that does not grow with their number.
+    """Evaluate rows batch by batch, from any source, in memory that does not grow with their number.
 
-    Whatever the batches and the order of merging, `compute` gives the values and standard errors that `evaluate` gives on all
-    rows at once, to the last bit. It has the parameters of `evaluate` that are not about single rows.
+    However rows are batched and merged, `compute` gives the values and standard errors that `evaluate` gives on all
+    rows at once, to the last bit. It has the parameters of `evaluate` that do not refer to single rows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Evaluator:
     k : int or sequence of int, default (1, 3, 5)
         Lengths of the top list.
     train : labels, optional
-        Training labels: what propensity models, groups and weights are functions of. Only their counts are kept.
+        Training labels, from whose counts propensity models, groups and weights are computed. Only their counts are kept.
     propensity : str, Propensities, array-like, or list of these, optional
         Propensity models per label.
     metrics, estimators : list of str, optional
@@ -53,21 +53,21 @@ class Evaluator:
     weights : str or array-like, optional
         Gains for ``"weighted-precision"``, as in `evaluate`.
     clip : float, optional
-        Also estimates with inverse propensities cut at this value.
+        Add estimates with inverse propensities clipped at this value.
     sensitivity : float or str, optional
-        Bounds if propensities are off, as in `evaluate`.
+        Bounds if propensities are wrong, as in `evaluate`.
     rate : str, (r, m), float or array-like, optional
         The rows are a controlled set whose labels were shown at this rate.
     conventions : str, optional
-        Other conventions than ours, as in ``"empty-rows=skip"``.
+        Conventions that differ from ours, as in ``"empty-rows=skip"``.
     level : float, default 0.95
         Level of intervals.
     interval : {"population", "mask"}, default "population"
-        What intervals answer.
+        What intervals are about, as in `evaluate`.
     random_state : int, default 0
         Seed of the sample of rows that intervals of macro-f and coverage take when there are more than 65 536.
     n_jobs : int, optional
-        How many threads work; the result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Evaluator:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there have been."""
+        """Number of rows so far."""
         return 0 if self._native is None else self._native.rows
 
     def update(
@@ -168,9 +168,9 @@ class Evaluator:
             from there; entries of minus infinity are not predictions. List columns of pyarrow are labels, best first, or a tuple of two: labels
             and scores.
         rows : array-like of int, shape (n_batch,), optional
-            The numbers of the rows among all rows, each once. Without them rows are numbered as they come, and `merge` puts one
-            evaluator's rows behind the other's. Intervals of macro-f and coverage are computed from a sample of 65 536 rows when there are
-            more, which these numbers choose: with them, standard errors do not depend on who saw which rows.
+            The numbers of the rows among all rows, each once. Without them, rows are numbered in the order of arrival, and `merge`
+            appends the other evaluator's rows. Intervals of macro-f and coverage are computed from a sample of 65 536 rows when there are
+            more, which these numbers choose: with them, standard errors do not depend on how rows were distributed.
         ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
             Pairs that may not be predicted, as in `evaluate`; rows are counted from the first of the batch.
 
@@ -204,7 +204,7 @@ class Evaluator:
         return self
 
     def merge(self, other: Evaluator | bytes) -> Evaluator:
-        """Add the rows of another evaluator with the same settings, or of what its `to_bytes` gave.
+        """Add the rows of another evaluator with the same settings, or of the bytes from its `to_bytes`.
 
         Returns
         -------
@@ -225,13 +225,13 @@ class Evaluator:
         return self
 
     def to_bytes(self) -> bytes:
-        """The tally: what `merge` takes, in a file also the command line's ``unmissed merge``."""
+        """The tally as bytes, for `merge` or, in a file, for the command line's ``unmissed merge``."""
         native = self._native if self._native is not None else self._make(["predictions"])
         with working(self.n_jobs, False) as how:
             return native.tally(how)
 
     def compute(self) -> Report:
-        """What all rows so far come to. More batches may follow.
+        """The report for all rows so far. More batches may follow.
 
         Raises
         ------
@@ -285,5 +285,5 @@ def _names(tally: bytes) -> list[str]:
     try:
         names = json.loads(tally[20 : 20 + length])["models"]
     except (ValueError, KeyError, TypeError):
-        raise ValueError("cannot merge these bytes: expected what to_bytes() gave") from None
+        raise ValueError("cannot merge these bytes: expected the result of to_bytes()") from None
     return [str(name) for name in names]

@@ -42,7 +42,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
 
         {trees}
     propensity : str, Propensities, array-like or None, default None
-        The propensities of labels: a model in their training counts, as ``"jpv"``, or values. None: nothing is taken to be missing.
+        The propensities of labels: a model that depends on training counts, such as ``"jpv"``, or values. None: labels are assumed to be complete.
     trees : int, default 1
         Number of trees.
     correction : {"plugin", "count"}, default "plugin"
@@ -62,9 +62,9 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
     normalize : bool, optional
         Whether rows are divided by their Euclidean norm; unless given, the library decides by the data.
     random_state : int, RandomState or None, default 0
-        Seed of whatever is random. The same int gives the same model, on any number of threads.
+        Seed of all random choices. The same int gives the same model, on any number of threads.
     n_jobs : int, optional
-        How many threads work (-1: one per core). Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core). Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 
@@ -135,7 +135,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features), or Data
-            Features; a `Data` brings its labels along.
+            Features; a `Data` includes its labels.
         y : labels
             A matrix of 0 and 1, dense or sparse, or a list of the labels of each row.
 
@@ -202,7 +202,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features), or Data
         k : int, default 5
-            How many labels a row gets at most.
+            Maximum number of labels per row.
         propensity : str, Propensities or array-like, optional
             Divides probabilities: the correction for a model that was trained on observed labels and does not divide by itself.
         weights : array-like, optional

@@ -25,7 +25,7 @@ class Generated:
     train, test : Data
         Features and observed labels.
     train_clean, test_clean : Data or None
-        The same rows with all relevant labels; None when nothing is missing.
+        The same rows with all relevant labels; None if nothing is missing.
     controlled : Data or None
         Rows to which labels were shown at random: the relevant ones among these.
     shown : matrix or None
@@ -97,7 +97,7 @@ def balls(
     random_state : int, default 0
         The same seed gives the same data, on any number of threads.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def survey(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Generated:
-    """Users who rate what they like to rate, and a controlled set of users who were shown items at random.
+    """Users who choose which items they rate, and a controlled set of users who were shown items at random.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def survey(
     tail : float, default 0.8
         How fast relevance falls with an item's rank.
     strength : float, default 2.5
-        How much taste decides over relevance.
+        How strongly taste determines relevance.
     noise : float, default 0.3
         Standard deviation of the noise on features.
     gamma : float, default 0.5
@@ -161,7 +161,7 @@ def survey(
     random_state : int, default 0
         The same seed gives the same data, on any number of threads.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def ratings(
     tail : float, default 0.6
         How fast relevance falls with an item's rank.
     strength : float, default 2.5
-        How much taste decides over relevance.
+        How strongly taste determines relevance.
     taste : float, default 0.5
         How much more often users rate what they like more.
     gamma : float, default 0.5
@@ -239,7 +239,7 @@ def ratings(
     random_state : int, default 0
         The same seed gives the same data, on any number of threads.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------

@@ -53,7 +53,7 @@ class TrainerMetrics:
     def compute_metrics(self, prediction: Any, compute_result: bool = True) -> dict[str, float]:
         """Values by name; `report` has the intervals.
 
-        Labels are a matrix of 0 and 1, or the labels of each row, filled up with -100.
+        Labels are a matrix of 0 and 1, or the labels of each row, padded with -100.
         """
         ids, scores = (np.asarray(part) for part in prediction.predictions)
         self._evaluator.update(_labels(np.asarray(prediction.label_ids), self._evaluator.n_labels), (ids, scores.astype(np.float32)))

@@ -1,10 +1,12 @@
-"""The work on several machines with Ray: one tally per block of rows, blocks of labels trained anywhere, rows predicted in parts.
+"""Evaluation, training and prediction on several machines with Ray.
+
+Rows have one tally per block, blocks of labels are trained anywhere, and rows are predicted in parts.
 
 >>> # report = unmissed.ray.evaluate(ray.data.read_parquet("predictions/"), n_labels=670_091, train=y_train, propensity="jpv")
 >>> # model = unmissed.ray.train(X, y, "model.safetensors", propensity="jpv")
 
-Only ``ray.put``, ``ray.remote`` and ``map_batches`` are used. Results are those of one machine: reports to the last bit, models to the last
-byte. Ray repeats what was lost with a machine. Importing this module imports ray, which ``pip install 'unmissed[ray]'`` brings.
+Only ``ray.put``, ``ray.remote`` and ``map_batches`` are used. Results equal those of one machine: reports to the last bit, models
+to the last byte. Ray repeats work that was lost with a machine. Importing this module imports ray, which ``pip install 'unmissed[ray]'`` brings.
 """
 
 from __future__ import annotations
@@ -126,20 +128,20 @@ def train(
 ) -> OneVsRest:
     """Train one-vs-all, blocks of labels on any machine.
 
-    Features and labels go into the object store once, and every task on a machine reads the same copy. Finished blocks are kept beside `path` as
-    they come: a worker or machine that dies costs the blocks in work, which Ray trains again; when this process dies, `resume` trains only what is
-    missing.
+    Features and labels go into the object store once, and every task on a machine reads the same copy. Finished blocks are stored
+    beside `path`. If a worker or machine dies, only its current blocks are lost, and Ray trains them again. If this process dies,
+    `resume` trains only the missing blocks.
 
     Parameters
     ----------
     X, y
         As in `unmissed.OneVsRest.fit`.
     path : str or path
-        The model's file. It appears when all blocks are there, with the bytes of a run on one machine.
+        The model's file. It appears when all blocks are done, with the bytes of a run on one machine.
     resume : bool, default False
         Whether to resume a run that was interrupted.
     blocks_per_task : int, optional
-        How many blocks a task trains; about four tasks for each processor by default.
+        Number of blocks per task; about four tasks per processor by default.
     **parameters
         Those of `unmissed.OneVsRest`.
 
@@ -199,11 +201,11 @@ def predict(model: OneVsRest, X: FeaturesLike, k: int = 5, *, rows_per_task: int
     X
         As in `unmissed.OneVsRest.predict_top_k`.
     k : int, default 5
-        How many labels a row gets at most.
+        Maximum number of labels per row.
     rows_per_task : int, optional
-        How many rows a task predicts; about four tasks for each processor by default.
+        Number of rows per task; about four tasks per processor by default.
     **options
-        The other options of `unmissed.OneVsRest.predict_top_k` but `ignore`.
+        The other options of `unmissed.OneVsRest.predict_top_k`, except `ignore`.
 
     Returns
     -------

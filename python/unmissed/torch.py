@@ -1,7 +1,7 @@
 """Losses for PyTorch that correct for missing labels: those of the library's registry, on logits of all labels.
 
-Targets are the observed labels of each row; there is no dense matrix of them. With f(z) what an unobserved pair adds at logit z, a loss is
-``sum f(z)`` over all pairs, plus what observed pairs add beyond that. Half-precision logits are computed with in single precision.
+Targets are the observed labels of each row, not a dense matrix. If f(z) is the term of an unobserved pair at logit z, a loss is
+``sum f(z)`` over all pairs, plus correction terms for the observed pairs. Half-precision logits are converted to single precision.
 
 >>> import torch
 >>> from unmissed.torch import UnbiasedLogistic
@@ -49,7 +49,7 @@ def positive_pairs(positives: Any, rows: int, labels: int, device: Any = None) -
     Parameters
     ----------
     positives : (rows, labels) tensors, padded tensor of shape (n_rows, most), or a list with the labels of each row
-        A pair of one-dimensional index tensors is taken as it is; in a padded tensor, entries below 0 are padding.
+        A pair of one-dimensional index tensors is used unchanged; in a padded tensor, entries below 0 are padding.
     rows, labels : int
         The shape of the logits.
     device : optional
@@ -76,7 +76,7 @@ def positive_pairs(positives: Any, rows: int, labels: int, device: Any = None) -
 
 
 def _check_pairs(of_row: Tensor, of_label: Tensor, rows: int, labels: int) -> None:
-    """What is out of range would stop a GPU for good, and a pair that comes twice would count twice."""
+    """Checks the pairs: one out of range would stop a GPU, and one that occurs twice would count twice."""
     if not of_row.numel():
         return
     for what, found, most in (("row", of_row, rows), ("label", of_label, labels)):
@@ -88,7 +88,7 @@ def _check_pairs(of_row: Tensor, of_label: Tensor, rows: int, labels: int) -> No
     twice = (codes[1:] == codes[:-1]).nonzero()
     if twice.numel():
         code = int(codes[int(twice[0, 0])])
-        raise ValueError(f"row {code // labels}: label {code % labels} comes twice")
+        raise ValueError(f"row {code // labels}: label {code % labels} occurs twice")
 
 
 #: What observed pairs add beyond unobserved ones, and what unobserved ones add: functions of logits and propensities.
@@ -151,17 +151,17 @@ def corrected_loss(
     Parameters
     ----------
     logits : Tensor of shape (n_rows, n_labels)
-        Half precision is computed with in single precision.
+        Half precision is converted to single precision.
     positives : (rows, labels) tensors, padded tensor, or list of lists
         Observed labels, as `positive_pairs` takes them.
     loss : str, default "unbiased-logistic"
         A name of the registry: ``um.OneVsRest`` takes the same.
     propensity : Tensor, Propensities or sequence, optional
-        Of shape (n_labels,), or (n_rows, n_labels) for propensities that depend on the row; 1 by default.
+        Of shape (n_labels,), or (n_rows, n_labels) for row-dependent propensities; 1 by default.
     pair_propensity : Tensor of shape (n_positives,), optional
-        Row-dependent propensities of the observed pairs only, which is all that losses other than ``"plugin-logistic"`` look at.
+        Row-dependent propensities of the observed pairs only; losses other than ``"plugin-logistic"`` need no others.
     weights : Tensor or sequence of shape (n_labels,), optional
-        Multiplies what each label adds.
+        A factor for the loss of each label.
     reduction : {"mean", "sum", "none"}, default "mean"
         The mean over all pairs, their sum, or one sum for each row.
     check : bool, default True
@@ -209,9 +209,9 @@ def corrected_loss(
 
 
 def _nonnegative(z: Tensor, at: Tensor, p: Tensor, of_label: Tensor, w: Tensor | None, reduction: str) -> Tensor:
-    """The part of irrelevant pairs of each label is kept from falling below 0 on the batch."""
+    """The part of irrelevant pairs of each label cannot fall below 0 on the batch."""
     if reduction == "none":
-        raise ValueError("nonnegative-logistic is no sum over rows: expected reduction mean or sum")
+        raise ValueError("nonnegative-logistic is not a sum over rows: expected reduction mean or sum")
     everywhere = _softplus(z, p).sum(0)
     irrelevant = everywhere.index_add(0, of_label, -_softplus(at, p) / p)
     relevant = torch.zeros_like(everywhere).index_add(0, of_label, _softplus(-at, p) / p)
@@ -247,7 +247,7 @@ class CorrectedLoss(nn.Module):
     propensity : Propensities, Tensor or sequence of shape (n_labels,), optional
         Propensities per label; row-dependent ones are given to the call.
     weights : Tensor or sequence of shape (n_labels,), optional
-        Multiplies what each label adds.
+        A factor for the loss of each label.
     reduction : {"mean", "sum", "none"}, default "mean"
         As in `corrected_loss`.
     check : bool, default True
@@ -307,7 +307,7 @@ def _module(name: str, summary: str) -> type[CorrectedLoss]:
 Logistic = _module("logistic", "The log loss, as if nothing were missing.")
 UnbiasedLogistic = _module("unbiased-logistic", "The log loss on the true labels, unbiased under missing ones; it has no lower bound.")
 BoundedLogistic = _module("bounded-logistic", "The log loss with observed labels weighted by 2/p - 1: bounded, but biased.")
-PluginLogistic = _module("plugin-logistic", "The likelihood of what is observed, p times the probability to be relevant; not convex.")
+PluginLogistic = _module("plugin-logistic", "The likelihood of the observed labels, p times the probability of relevance; not convex.")
 NonnegativeLogistic = _module("nonnegative-logistic", "The unbiased log loss whose part of irrelevant labels stays at or above 0.")
 SquaredHinge = _module("squared-hinge", "The squared hinge, as if nothing were missing.")
 UnbiasedSquaredHinge = _module("unbiased-squared-hinge", "The squared hinge on the true labels, unbiased under missing ones; not convex.")

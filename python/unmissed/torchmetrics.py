@@ -7,7 +7,7 @@
 >>> metric.compute()
 tensor(0.5000)
 
-What processes exchange is one tally each, not predictions. Importing this module imports torchmetrics.
+Processes exchange one tally each, not predictions. Importing this module imports torchmetrics.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UnmissedMetric(Metric):
     estimator : str, default "observed"
         ``"observed"``, ``"unbiased"``, ``"normalized"``, ...
     train, propensity, weights, rate, conventions, random_state, n_jobs : optional
-        As in `unmissed.Evaluator`; of propensity models exactly one, where the estimator needs it.
+        As in `unmissed.Evaluator`; exactly one propensity model, if the estimator needs one.
     **settings
         What `torchmetrics.Metric` takes.
     """

@@ -1,4 +1,4 @@
-"""Types of what the package's functions take, for annotations of your own.
+"""Types of the arguments of the package's functions, for your own annotations.
 
 >>> import numpy as np
 >>> import unmissed as um

@@ -18,12 +18,12 @@ pub(crate) enum Failure {
     Error(unmissed::Error),
     /// Standard output could not be written.
     Stdout(io::Error),
-    /// Something that was not to be; the results were written all the same.
+    /// A failed gate; the results were written all the same.
     Gate(String),
 }
 
 impl Failure {
-    /// Whoever read our output has seen enough.
+    /// Whether the reader of our output closed the pipe.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let kind = match self {
             Failure::Stdout(cause) => Some(cause.kind()),

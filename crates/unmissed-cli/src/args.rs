@@ -18,10 +18,10 @@ pub(crate) struct Global {
     /// How results are printed
     #[arg(long, global = true, default_value = "table", value_parser = choices(RENDERERS))]
     pub(crate) format: String,
-    /// How many threads work; results do not depend on it [default: one per core]
+    /// Number of threads; results do not depend on it [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// No progress and no notes, only results and errors
+    /// Print only results and errors, no progress and no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }
@@ -35,14 +35,14 @@ pub(crate) fn choices<T: Named + ?Sized>(entries: &'static [&'static T]) -> Poss
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct Reading {
-    /// Format of the input; text, csv, npy, npz and Parquet are recognised by themselves, ratings and matrix must be named. It
-    /// does not apply to inputs of another kind (labels, predictions); NAME=FILE,from=FORMAT says it for one file
+    /// Format of the input; text, csv, npy, npz and Parquet are recognised automatically, ratings and matrix must be named. It does
+    /// not apply to inputs of another kind (labels, predictions); NAME=FILE,from=FORMAT sets it for one file
     #[arg(long, value_name = "FORMAT")]
     from: Option<Spec>,
     /// Ratings (or scores) of at least this much are labels [default: all that are not zero]
     #[arg(long, value_name = "LEAST", allow_negative_numbers = true)]
     positive: Option<f32>,
-    /// Read files instead of mapping them; for files that may be truncated meanwhile
+    /// Read files instead of mapping them; for files that may be truncated while they are read
     #[arg(long)]
     no_mmap: bool,
 }
@@ -68,7 +68,7 @@ impl Reading {
         let is_graded = |values: &[f32]| values.iter().any(|value| *value != 0.0 && *value != 1.0);
         if matches!((&content, self.positive), (Content::Scores(scores), None) if is_graded(scores.values())) {
             let path = path.display();
-            app.note(&format!("{path} has scores: every entry that is not zero is taken as a label (--positive sets a threshold)"));
+            app.note(&format!("{path} has scores: every nonzero entry is used as a label (--positive sets a threshold)"));
         }
         Ok(content.into_dataset(self.positive)?)
     }
@@ -191,7 +191,7 @@ pub(crate) fn write(content: &Content, path: &Path, format: Option<&str>, app: &
         app.note(&format!("wrote {} ({})", file.display(), written.format));
     }
     for dropped in &written.dropped {
-        app.note(&format!("{} cannot hold, so it was dropped: {dropped}", written.format));
+        app.note(&format!("{} cannot store this, so it was dropped: {dropped}", written.format));
     }
     Ok(())
 }
@@ -217,7 +217,7 @@ pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>, 
     for output in outputs {
         check_output(output, inputs)?;
         if before.contains(&output.as_path()) {
-            return Err(unmissed::Error::value("two outputs have this name, so that one of them would be lost")
+            return Err(unmissed::Error::value("two outputs have this name, and one of them would be lost")
                 .hint("write into another file")
                 .in_file(output));
         }
@@ -228,7 +228,7 @@ pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>, 
 
 /// A folder for several output files, made when it is not there.
 pub(crate) fn folder(path: &Path) -> Outcome<PathBuf> {
-    std::fs::create_dir_all(path).map_err(|cause| unmissed::Error::io("cannot make the folder", path, cause))?;
+    std::fs::create_dir_all(path).map_err(|cause| unmissed::Error::io("cannot create the folder", path, cause))?;
     Ok(path.to_path_buf())
 }
 

@@ -1,8 +1,8 @@
 //! Files that become shorter while they are mapped: the system answers a read beyond their new end with SIGBUS, which ends a process
 //! without a word. Here it gets one.
 
-const MESSAGE: &[u8] = b"error: a file became shorter while it was read\n\
-      wait for the program that writes it, or read it with --no-mmap\n";
+const MESSAGE: &[u8] = b"error: a file was truncated while it was read\n\
+      wait until the program that writes it has finished, or read it with --no-mmap\n";
 /// The exit code of bad input.
 const BAD_INPUT: libc::c_int = 2;
 

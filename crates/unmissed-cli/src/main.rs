@@ -25,17 +25,15 @@ struct Cli {
 }
 
 const AFTER_HELP: &str =
-    "Exit codes: 0 fine, 1 a gate of audit or a claim of reproduce that fails, 2 wrong usage or bad input, 130 interrupted.";
+    "Exit codes: 0 success, 1 a gate of audit or a claim of reproduce failed, 2 wrong usage or bad input, 130 interrupted.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     // Not being able to watch for Ctrl-C is no reason not to work: the default action still stops the process.
     let _ = ctrlc::set_handler(|| {
         remove_unfinished();
-        let _ = writeln!(
-            std::io::stderr(),
-            "interrupted: files that were not finished are gone; a training run can be resumed with --resume"
-        );
+        let _ =
+            writeln!(std::io::stderr(), "interrupted: unfinished files were removed; a training run can be resumed with --resume");
         std::process::exit(130);
     });
     #[cfg(unix)]

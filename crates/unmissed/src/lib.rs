@@ -7,7 +7,7 @@
 //! ```
 //! use unmissed::prelude::*;
 //!
-//! // Data with complete labels, and what is left of them when label j is observed with probability p_j.
+//! // Data with complete labels, and their observed labels if label j is observed with probability p_j.
 //! let data = generate("balls", &[("labels", "30"), ("train-rows", "3000"), ("test-rows", "3000")], 1)?;
 //! let (train, test) = (data.part("train")?, data.part("test")?);
 //! let p = "power:gamma=1".parse::<PropensitySpec>()?.propensities(&LabelStats::of(train.labels()))?;

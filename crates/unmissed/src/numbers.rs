@@ -1,4 +1,4 @@
-//! How numbers are written for people: at most four significant digits, and no digit that says nothing.
+//! How numbers are written for people: at most four significant digits, and no meaningless ones.
 
 /// The number with this many significant digits; digits before the decimal point are rounded, too.
 pub(crate) fn significant(value: f64, digits: usize) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// The number with at most four significant digits, of which at most `decimals` stand behind the point.
+/// The number with at most four significant digits, of which at most `decimals` are after the point.
 pub(crate) fn four_digits(value: f64, decimals: usize) -> String {
     let fixed = format!("{value:.decimals$}");
     let digits = fixed.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();

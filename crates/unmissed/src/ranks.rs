@@ -1,4 +1,4 @@
-//! Do two lists of numbers put things into the same order?
+//! Rank correlation: do two lists of numbers have the same order?
 
 /// The rank correlation; equal values share the mean of their ranks. `None` when one side is constant.
 pub(crate) fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {

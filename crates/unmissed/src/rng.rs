@@ -40,7 +40,7 @@ pub(crate) enum Purpose {
     RowRefits = 14,
     /// Which pairs stand for all that are not known to be positive, by row.
     PairSample = 15,
-    /// Into which fold a row goes when labels are looked at on their surest rows, by row.
+    /// The fold of a row for counting labels on their surest rows, by row.
     SureRows = 16,
     /// Where joint learning starts, by start and by label.
     JointStarts = 17,

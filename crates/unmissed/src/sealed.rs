@@ -1,4 +1,4 @@
-//! What keeps the traits of registries to this crate.
+//! Seals the traits of registries.
 //!
 //! Registries are static lists, so an entry from elsewhere could not be in one; and their traits are still growing. A trait that
 //! has [`Sealed`] above it can be called by anybody, but only this crate can name what an implementation needs.

@@ -1,6 +1,6 @@
-//! Spec strings: `name`, `name:preset` and `name:key=value,key=value`, the way every registry entry is asked for.
+//! Spec strings: `name`, `name:preset` and `name:key=value,key=value`, which name every registry entry.
 //!
-//! The registries look names up through [`find`], so an unknown name is answered with the near ones everywhere alike.
+//! The registries look names up through [`find`], so an unknown name gets suggestions everywhere.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The spec of an entry and what stands after its colon.
+    /// The spec of an entry and the text after its colon.
     pub fn new(name: &str, arguments: Option<&str>) -> Result<Spec> {
         let broken = |what: &str| {
             let text = arguments.map_or_else(|| name.to_owned(), |arguments| format!("{name}:{arguments}"));

@@ -1,7 +1,8 @@
 //! Ranks: which labels of a row come first.
 //!
-//! Ranks go by score, highest first, and equal scores by the smaller label: a strict order, so that nothing depends on who looked
-//! at what first. [`Key`] is that order as one number, [`FineKey`] where logits are behind the scores; [`top_k`] selects the top k of a row without sorting the row, [`rank_of`] finds
+//! Ranks go by score, highest first, and equal scores by the smaller label: a strict order, so that nothing depends on the order of
+//! work.
+//! [`Key`] is that order as one number, [`FineKey`] where logits are behind the scores; [`top_k`] selects the top k of a row without sorting the row, [`rank_of`] finds
 //! the rank of one label.
 //!
 //! For small k the scores are first laid out in 16 columns: the k-th largest column maximum is a lower bound of the k-th largest

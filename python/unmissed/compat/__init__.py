@@ -1,4 +1,4 @@
-"""Other libraries' functions under their names and with their values: one import line changes.
+"""Other libraries' functions under their names and with their values: change one import line.
 
 - ``from unmissed.compat import pyxclib as xc_metrics`` instead of ``from xclib.evaluation import xc_metrics``
 - ``from unmissed.compat import napkinxc as metrics`` instead of ``from napkinxc import metrics``

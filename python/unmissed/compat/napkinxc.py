@@ -1,10 +1,10 @@
 """The functions of napkinXC's ``napkinxc.metrics``.
 
-Arguments come in the order (true labels, predictions), and values are those at 1, 2, ..., k. Rows of lists are ranked as they stand.
-Equal scores go to the smaller label here, in no fixed order there; stored zeros of a sparse truth are not labels here; inputs with
-different numbers of rows are an error here and cut there. Its macro-averaged functions at k take k for 5 whatever is passed; here k is
-what is passed. They and `macro_f1_measure` average over the labels up to the largest that occurs, here as there;
-`unmissed.macro_f` averages over all labels. The classes behind its functions are not repeated.
+Arguments come in the order (true labels, predictions), and values are those at 1, 2, ..., k. Lists are ranked in the given order.
+Here, equal scores go to the smaller label; napkinXC has no fixed order. Here, stored zeros of a sparse truth are not labels. Inputs
+with different numbers of rows are an error here; napkinXC cuts them. Its macro-averaged functions at k use k = 5 whatever is
+passed; here k is used. They and `macro_f1_measure` average over the labels up to the largest that occurs, here as there;
+`unmissed.macro_f` averages over all labels. The classes behind its functions are not provided.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Arguments come in the order (predictions, true labels), and values are those at 1, 2, ..., k. The last digits differ where pyxclib works
 in single precision, and so does the order of labels with equal scores: here it is the smaller label first. ``use_cython`` is
-accepted and without effect, and so is ``copy``: nothing is changed. Its plots are not repeated.
+accepted and without effect, and so is ``copy``: nothing is changed. Its plots are not provided.
 """
 
 from __future__ import annotations

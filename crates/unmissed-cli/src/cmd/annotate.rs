@@ -12,7 +12,7 @@ use unmissed::report::{Column, Document, Table, page};
 use unmissed::request::{AnnotateRequest, KList, Level};
 use unmissed::{Error, Result};
 
-/// Have pairs of rows and labels judged: draw them, with what their judgement will bring
+/// Have pairs of rows and labels judged: draw the pairs and forecast the intervals
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   unmissed annotate plan --test test.txt --predictions p.txt --budget 60 -o judged")]
@@ -26,11 +26,11 @@ enum Command {
     Plan(Box<PlanArgs>),
 }
 
-/// Draw pairs of the models' top lists with known probabilities, and foretell the intervals
+/// Draw pairs of the models' top lists with known probabilities, and forecast the intervals
 #[derive(clap::Args)]
 #[command(
-    after_help = "Writes DIR/pairs.csv (fill the column 'relevant' with 1, 0 or unsure), DIR/judge.html (the same as a page that \
-keeps judgements and exports csv) and DIR/plan.json.zst (how pairs were drawn). Then 'unmissed evaluate --judged DIR/pairs.csv', with \
+    after_help = "Writes DIR/pairs.csv (fill the column 'relevant' with 1, 0 or unsure), DIR/judge.html (the same pairs as a page \
+that keeps judgements and exports csv) and DIR/plan.json.zst (how pairs were drawn). Then 'unmissed evaluate --judged DIR/pairs.csv', with \
 the test labels and predictions that the pairs were drawn for. A later round adds pairs to judged ones: --earlier. Observed labels count \
 as relevant.
 
@@ -45,10 +45,10 @@ struct PlanArgs {
     /// Predictions for the rows of the test labels, in the same order; may be repeated
     #[arg(long, required = true, value_name = "[NAME=]FILE")]
     predictions: Vec<Model>,
-    /// Training labels: pairs are also divided by how often their label occurs
+    /// Training labels: pairs are also stratified by how often their label occurs
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
-    /// How many unobserved pairs are judged
+    /// Number of unobserved pairs to judge
     #[arg(long, default_value_t = AnnotateRequest::default().budget, value_name = "N")]
     budget: u64,
     /// Lengths of the top lists whose metrics are wanted
@@ -57,13 +57,13 @@ struct PlanArgs {
     /// Judged files of earlier rounds, each beside its plan: adds a round; may be repeated
     #[arg(long, value_name = "CSV")]
     earlier: Vec<PathBuf>,
-    /// How many observed pairs are drawn too, to see whether observed labels are relevant
+    /// Number of observed pairs to draw as well, to check whether observed labels are relevant
     #[arg(long, default_value_t = AnnotateRequest::default().check_observed, value_name = "N")]
     check_observed: u64,
-    /// The share of unobserved pairs that is expected to be relevant, for foretelling intervals
+    /// Expected share of relevant pairs among the unobserved ones, to forecast intervals
     #[arg(long, default_value_t = AnnotateRequest::default().assumed, value_name = "SHARE")]
     assumed: f64,
-    /// Half the width of the interval that is wanted, such as 0.01: says which budgets it takes
+    /// Wanted half width of the interval, such as 0.01: prints the budgets that it needs
     #[arg(long, value_name = "WIDTH")]
     wanted: Option<f64>,
     /// Level of intervals
@@ -74,7 +74,7 @@ struct PlanArgs {
     machine: bool,
     #[command(flatten)]
     naming: Naming,
-    /// Texts of the test rows, which judges read
+    /// Texts of the test rows, for judges to read
     #[arg(long, value_name = "FILE")]
     row_text: Option<TextFile>,
     /// The folder to write
@@ -149,7 +149,7 @@ fn plan(args: &PlanArgs, app: &App) -> Outcome<()> {
 /// Pairs that were drawn before may have been judged: nothing is written over them.
 fn check_new(files: &[PathBuf]) -> Result<()> {
     match files.iter().find(|file| file.exists()) {
-        Some(file) => Err(Error::value("is there already, perhaps with judgements in it")
+        Some(file) => Err(Error::value("already exists, and may hold judgements")
             .hint("name another folder with -o; a later round of the same pairs is --earlier")
             .in_file(file)),
         None => Ok(()),
@@ -194,7 +194,7 @@ fn document(plan: &AnnotationPlan, expected: &[ExpectedInterval]) -> Outcome<Doc
     let drawn = plan.pairs().len();
     let note = match plan.rounds() {
         1 => format!(
-            "{drawn} pairs to judge; intervals suppose that {:.0} % of the unobserved pairs are relevant (--assumed)",
+            "{drawn} pairs to judge; intervals assume that {:.0} % of the unobserved pairs are relevant (--assumed)",
             100.0 * plan.request().assumed
         ),
         rounds => format!("{drawn} pairs to judge in round {rounds}; intervals are those of all rounds together"),

@@ -5,7 +5,7 @@ use crate::args::{self, Reading};
 use std::path::PathBuf;
 use unmissed::data::formats::Content;
 
-/// Convert between file formats; says what the new format cannot hold
+/// Convert between file formats; reports what the new format cannot store
 #[derive(clap::Args)]
 #[command(after_help = "The format of OUTPUT follows from its ending (.txt .svm .npz .parquet ...; .gz and .zst compress text). \
 A data set in npz is a pair of files, NAME.x.npz (features) and NAME.y.npz (labels).
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     input: PathBuf,
     /// The file to write
     output: PathBuf,
-    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    /// Format of the output ('unmissed list formats') [default: by its ending]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]

@@ -11,15 +11,15 @@ use unmissed::request::TrainRequest;
 use unmissed::train::Trainer;
 use unmissed::{Error, Result};
 
-/// Predict every training row with a model that did not see it: by folds, with any trainer
+/// Predict every training row with a model that was not trained on it: by folds, with any trainer
 #[derive(clap::Args)]
 #[command(after_help = "Estimates from a later snapshot of the training rows ('audit --later --train-predictions', \
-'propensity fit rows') need predictions for the training rows that are as good as those for new rows. COMMAND is run once \
-for each fold: {train} and {test} are data files of the fold (text, 'rows features labels' in the first line), and it writes \
-its predictions for the rows of {test} to {out} ('rows labels', then 'label:score label:score' a line; .npz is recognised \
-too). It is run as it is, without a shell: use sh -c '...' for pipes. Without COMMAND our own plain training is used.
+'propensity fit rows') need predictions for the training rows that are as good as those for new rows. COMMAND is run once for each \
+fold: {train} and {test} are data files of the fold (text, 'rows features labels' in the first line), and it writes its \
+predictions for the rows of {test} to {out} ('rows labels', then 'label:score label:score' per line; .npz is recognised too). It \
+is run directly, without a shell: use sh -c '...' for pipes. Without COMMAND, our own plain training is used.
 
-Fold models see fewer rows than the final model and are somewhat worse; ten folds keep that small.
+Fold models are trained on fewer rows than the final model and are slightly worse; with ten folds the difference is small.
 
 Examples:
   unmissed crossfit --train train.txt --folds 3 -o oof.txt
@@ -31,16 +31,16 @@ pub(crate) struct Args {
     /// The file to write: predictions for the rows of the training data, in the same order
     #[arg(long, short, value_name = "PREDICTIONS")]
     output: PathBuf,
-    /// How many parts the rows are put into
+    /// Number of folds
     #[arg(long, default_value_t = 10, value_name = "N")]
     folds: u32,
-    /// How many labels our own training keeps for each row
+    /// Number of labels that our own training keeps per row
     #[arg(short, long, default_value_t = 100, value_name = "K", conflicts_with = "command")]
     k: usize,
-    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    /// Format of the output ('unmissed list formats') [default: by its ending]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
-    /// What trains and predicts, with {train}, {test} and {out} for the files of a fold
+    /// Command that trains and predicts, with {train}, {test} and {out} for the files of a fold
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
@@ -56,11 +56,11 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     let data = args.reading.dataset(&args.train, app)?;
     if data.features().is_none() {
-        return Err(Error::value("there are no features to train on").in_file(&args.train).into());
+        return Err(Error::value("the data have no features to train on").in_file(&args.train).into());
     }
     let folds = Folds::new(data.rows(), args.folds, args.seed.seed).map_err(|error| error.in_file(&args.train))?;
     let folder =
-        tempfile::tempdir().map_err(|cause| Error::io("cannot make a folder for the folds", std::env::temp_dir(), cause))?;
+        tempfile::tempdir().map_err(|cause| Error::io("cannot create a folder for the folds", std::env::temp_dir(), cause))?;
     let scores = folds.predict(&data, |fold, train, test| {
         app.note(&format!("fold {} of {}: {} rows to train on, {} to predict", fold + 1, args.folds, train.rows(), test.rows()));
         match args.command.is_empty() {

@@ -11,7 +11,7 @@ use unmissed::propensity::dag::Dag;
 use unmissed::propensity::impute::impute;
 use unmissed::report::{Document, Table};
 
-/// Add the ancestors of observed labels: where a hierarchy tells what is missing, nothing needs to be estimated
+/// Add the ancestors of observed labels: if a hierarchy implies the missing labels, nothing needs to be estimated
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  unmissed impute train.txt --hierarchy hierarchy.tsv -o train_imputed.txt")]
 pub(crate) struct Args {
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// The file to write
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
-    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    /// Format of the output ('unmissed list formats') [default: by its ending]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]

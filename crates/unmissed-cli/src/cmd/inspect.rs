@@ -11,7 +11,7 @@ use unmissed::predict::{About, ModelSummary, Normalize};
 use unmissed::report::{Cell, Column, Document, Shown, Table};
 use unmissed::train::Solver;
 
-/// Show what is in a model file: its shape, how it was trained, its weights, and the settings that were tried
+/// Show the contents of a model file: its shape, how it was trained, its weights, and the settings that were tried
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   unmissed inspect model.safetensors
@@ -66,7 +66,7 @@ fn properties(summary: &ModelSummary, about: &About, size: u64) -> Table {
     table.row([Cell::from("written by unmissed"), text(&about.tool)]);
     table.row([Cell::from("file, bytes"), whole(size)]);
     table.row([Cell::from("memory, bytes"), whole(summary.bytes)]);
-    table.row([Cell::from("weights that are not zero"), whole(summary.nonzeros)]);
+    table.row([Cell::from("nonzero weights"), whole(summary.nonzeros)]);
     table.row([Cell::from("share of zero weights"), Cell::float(summary.zero_share, Shown::Percent(2))]);
     for (what, values) in [("norm of a label's weights", summary.norms), ("bias", summary.biases)] {
         for (place, name) in ["min", "lower quartile", "median", "upper quartile", "max"].into_iter().enumerate() {

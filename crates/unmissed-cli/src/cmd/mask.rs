@@ -11,10 +11,10 @@ use unmissed::data::{Dataset, LabelStats, MaskBy, MaskShape, Masked};
 use unmissed::propensity::{Propensities, models, table_file};
 use unmissed::report::{Document, Table};
 
-/// Remove labels with known propensities, each independently unless told otherwise; writes the propensities beside the data
+/// Remove labels with known propensities, by default independently; writes the propensities beside the data
 #[derive(clap::Args)]
-#[command(after_help = "OUT.propensities.csv has the propensities that were used. They, and not the same model on the counts of \
-the masked data, are the right ones for every later step. With --by they are means over the rows that have a label.
+#[command(after_help = "OUT.propensities.csv has the propensities that were used. These are the right ones for every later step, \
+not the same model evaluated on the counts of the masked data. With --by they are means over the rows that have a label.
 
 Examples:
   unmissed mask train.txt --propensity power --seed 1 -o biased.txt
@@ -26,16 +26,16 @@ pub(crate) struct Args {
     /// The propensity model, as a function of the label counts of DATA, or table:FILE
     #[arg(long, value_name = "SPEC")]
     propensity: String,
-    /// How far labels of a row go missing together: 0 independently, 1 all at once where their propensities are the same
+    /// How strongly labels of a row go missing together: 0 independently, 1 all at once if their propensities are equal
     #[arg(long, value_name = "R", default_value_t = MaskShape::default().correlation, allow_negative_numbers = true)]
     correlation: f64,
     /// Let propensities depend on the row, on its group (of --groups), or on the rank that --predictions give the label
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
-    /// How much: log odds per standard deviation
+    /// Strength of --by: log odds per standard deviation
     #[arg(long, value_name = "S", default_value_t = MaskShape::default().strength, requires = "by", allow_negative_numbers = true)]
     strength: f64,
-    /// --by group: how many groups rows fall into at random
+    /// --by group: number of groups into which rows fall at random
     #[arg(long, value_name = "N", default_value_t = 10, requires = "by")]
     groups: u32,
     /// --by rank: predictions for the rows of DATA
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// The file to write
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
-    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    /// Format of the output ('unmissed list formats') [default: by its ending]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ enum By {
     Row,
     /// So are some groups of rows
     Group,
-    /// What a model ranks first is observed more often
+    /// Labels that a model ranks first are observed more often
     Rank,
 }
 

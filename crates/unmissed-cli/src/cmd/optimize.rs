@@ -18,13 +18,13 @@ fn default() -> OptimizeRequest {
 /// Choose the labels that are best for macro-F, coverage or another metric, from the probabilities of any model
 #[derive(clap::Args)]
 #[command(
-    after_help = "The most probable labels are best for precision. For means over labels the best labels of a row depend on the other \
-rows, so labels are chosen for all rows together. SCORES are probabilities, as many per row as can come into question (100, say). \
-Printed is what to expect of the most probable and of the optimised labels, if the probabilities are right; --test measures it. \
---propensity divides scores of a model that was trained on observed labels; scores of a model that was trained with propensities \
-are --corrected. Metrics: 'unmissed list objectives'; a mixture trades one for another.
+    after_help = "The most probable labels are best for precision. For means over labels, the best labels of a row depend on the \
+other rows, so labels are chosen for all rows together. SCORES are probabilities, for all labels of a row that could be chosen \
+(100, say). The report shows what to expect of the most probable and of the optimised labels if the probabilities are right; \
+--test measures it. --propensity divides scores of a model that was trained on observed labels; scores of a model that was trained \
+with propensities need --corrected. Metrics: 'unmissed list objectives'; a mixture trades one for another.
 
---save-weighting writes a line a p + b for each label, by which --weighting gives labels to new rows, one at a time.
+--save-weighting writes a line a p + b for each label; --weighting uses these lines to choose labels for new rows, one at a time.
 
 Examples:
   unmissed optimize scores.txt --metric macro-f@5 --train train.txt -o best.txt
@@ -42,41 +42,41 @@ pub(crate) struct Args {
     /// The file to write: the chosen labels with their probabilities
     #[arg(long, short, value_name = "PREDICTIONS")]
     output: PathBuf,
-    /// Labels per row, where --metric does not say [default: 5]
+    /// Labels per row, if --metric does not have @K [default: 5]
     #[arg(short, long, value_name = "K")]
     k: Option<usize>,
-    /// Give rows fewer than K labels where more would do harm
+    /// Give rows fewer than K labels if more would do harm
     #[arg(long)]
     at_most: bool,
-    /// How it is searched, as 'unmissed list methods' names them: bca, greedy, frank-wolfe
+    /// Optimisation method ('unmissed list methods'): bca, greedy, frank-wolfe
     #[arg(long, value_name = "NAME", default_value_t = default().method.to_string())]
     method: String,
-    /// Training labels: how many positives labels are expected to have, and what propensities and weights are functions of
+    /// Training labels, for the expected positives of labels, propensities and weights
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
     /// Divide scores by these propensities (jpv, power, table:FILE, rows:FILE, ...), and the priors of --train
     #[arg(long, value_name = "SPEC")]
     propensity: Option<String>,
-    /// Scores are probabilities of relevant labels already (of a model that was trained with propensities): only priors are divided
+    /// Scores are already probabilities of relevance (of a model that was trained with propensities): divide only the priors
     #[arg(long, requires = "propensity")]
     corrected: bool,
     /// Gains of labels for weighted-precision: inverse-complete (needs propensities), inverse, log, effective, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
-    /// Where the expected positives of labels come from: train (counts over propensities), stored (the scores alone),
-    /// auto (train where it is given, else stored if nearly everything is)
+    /// Source of the expected positives of labels: train (counts over propensities), stored (the scores alone), auto (train if it
+    /// is given, else stored if nearly everything is stored)
     #[arg(long, value_name = "SOURCE", default_value_t = default().positives)]
     positives: Positives,
-    /// Known labels of the rows: measures what was gained; they take no part in the choice
+    /// Known labels of the rows, to measure the gain; the choice does not use them
     #[arg(long, value_name = "DATA")]
     test: Option<PathBuf>,
-    /// The most passes over the rows
+    /// Maximum number of passes over the rows
     #[arg(long, value_name = "N", default_value_t = default().sweeps)]
     sweeps: usize,
-    /// A pass that gains less ends the search
+    /// Stop the search after a pass that gains less than this
     #[arg(long, value_name = "GAIN", default_value_t = default().tolerance, allow_negative_numbers = true)]
     tolerance: f64,
-    /// How many times labels are drawn for expected values (fewer where there are very many pairs); 0: none
+    /// Number of label draws for expected values (fewer if there are very many pairs); 0: none
     #[arg(long, value_name = "N", default_value_t = default().draws)]
     draws: usize,
     /// Level of intervals
@@ -85,10 +85,10 @@ pub(crate) struct Args {
     /// Also write a line a p + b for each label: a csv 'label,a,b'
     #[arg(long, value_name = "CSV")]
     save_weighting: Option<PathBuf>,
-    /// Search nothing: give labels by the lines of this file
+    /// Do not search: choose labels by the lines of this file
     #[arg(long, value_name = "CSV", conflicts_with_all = ["metric", "save_weighting", "test"])]
     weighting: Option<PathBuf>,
-    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    /// Format of the output ('unmissed list formats') [default: by its ending]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]
@@ -153,13 +153,13 @@ fn request(args: &Args) -> Result<OptimizeRequest> {
     })
 }
 
-/// The objective and the number of labels per row, which may stand behind it or by itself.
+/// The objective and the number of labels per row, which may follow it or be given separately.
 pub(super) fn objective(metric: Option<&str>, k: Option<usize>) -> Result<(ObjectiveSpec, usize)> {
     let (metric, at) = metric.map_or(Ok((default().metric, None)), ObjectiveSpec::parse_at)?;
     match (at, k) {
         (Some(at), Some(k)) if at != k => Err(Error::value("two different numbers of labels per row")
             .found(format!("@{at} and -k {k}"))
-            .hint("say it once: METRIC@K, or -k K")),
+            .hint("give only one: METRIC@K, or -k K")),
         (at, k) => Ok((metric, at.or(k).unwrap_or(default().k))),
     }
 }
@@ -197,7 +197,7 @@ pub(super) fn document(report: &OptimizeReport) -> Result<Document> {
     }
     let goal = if report.lower_is_better { "lower is better" } else { "higher is better" };
     document = document.note(format!(
-        "{}@{k} of expected counts ({goal}): {:.4} for the most probable labels, {:.4} after {} passes of {}; {} rows have other labels",
+        "{}@{k} of expected counts ({goal}): {:.4} for the most probable labels, {:.4} after {} passes of {}; the labels of {} rows changed",
         report.metric,
         report.value_before,
         report.value,

@@ -18,10 +18,10 @@ use unmissed::request::OptimizeRequest;
 #[command(
     after_help = "The score of a label is its probability, sigmoid(z); with --propensity it is sigmoid(z) / p, the correction \
 for a model that was trained on observed labels as if they were complete; with --weights it is multiplied by the label's weight. \
-Corrected probabilities are not clipped at 1, those of models on trees are. --threshold compares the probability, corrected but not weighed.
+Corrected probabilities are not clipped at 1, except those of models on trees. --threshold applies to the probability, corrected but not weighted.
 
-With --optimize the labels are chosen that are best for another metric than precision, as 'unmissed optimize' does, and what that is worth \
-is printed; propensities are then capped at 1, and those of a model that was trained with them count for priors alone.
+--optimize chooses the labels that are best for a metric other than precision, as 'unmissed optimize' does, and reports the gain. \
+Corrected probabilities are then capped at 1; for a model that was trained with propensities, these apply to the priors only.
 
 The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst compress text). With --label-names or --row-names it is a \
 csv with the names beside the ids.
@@ -39,12 +39,12 @@ Examples:
 pub(crate) struct Args {
     /// A model that 'unmissed train' wrote
     model: PathBuf,
-    /// Data with features; labels are not looked at
+    /// Data with features; labels are ignored
     data: PathBuf,
     /// The file to write
     #[arg(long, short, value_name = "PREDICTIONS")]
     output: PathBuf,
-    /// The most labels per row
+    /// Maximum number of labels per row
     #[arg(short, long, default_value_t = PredictOptions::default().k, value_name = "K")]
     k: usize,
     /// Divide probabilities by these propensities (jpv, power, table:FILE, ...); counts are those of --train or of the model
@@ -54,22 +54,22 @@ pub(crate) struct Args {
     /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
-    /// Training labels: what propensities and weights are functions of [default: the counts in the model]
+    /// Training labels, from whose counts propensities and weights are computed [default: the counts in the model]
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
-    /// Leave labels out whose probability is lower
+    /// Leave out labels whose probability is lower
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     threshold: Option<f64>,
-    /// Pairs that may not be predicted (what a user has already seen, filter files): a file with 'row label' per line
+    /// Pairs that may not be predicted (items that a user has already seen, filter files): a file with 'row label' per line
     #[arg(long, value_name = "FILE")]
     ignore: Option<PathBuf>,
     /// Choose the labels that are best for this metric on these rows: macro-f@5, coverage@3, 0.5*precision+0.5*macro-f@5, ...
     #[arg(long, value_name = "METRIC@K", conflicts_with_all = ["threshold", "logits"])]
     optimize: Option<String>,
-    /// From how many of a row's most probable labels --optimize chooses
+    /// Number of a row's most probable labels from which --optimize chooses
     #[arg(long, value_name = "N", default_value_t = CANDIDATES, requires = "optimize")]
     candidates: usize,
-    /// Models on trees: open only this many nodes of each level, which is faster and approximate [default: as many as it takes to
+    /// Models on trees: open only this many nodes of each level, which is faster and approximate [default: as many as needed to
     /// find the best labels]
     #[arg(long, value_name = "N")]
     beam: Option<usize>,
@@ -79,7 +79,7 @@ pub(crate) struct Args {
     /// Scores are logits instead of probabilities
     #[arg(long, conflicts_with_all = ["propensity", "weights"])]
     logits: bool,
-    /// Format of the output, as 'unmissed list formats' names them [default: by its ending]
+    /// Format of the output ('unmissed list formats') [default: by its ending]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]
@@ -168,7 +168,7 @@ fn optimize(metric: &str, args: &Args, app: &App, given: &Given<'_>) -> Outcome<
     let own = || about.propensity.as_ref().and_then(Origin::curve).map(|curve| PropensitySpec::Curve(curve.clone()));
     let spec = given.spec.cloned().or_else(own);
     if corrected && spec.is_none() {
-        app.note("the model was trained with propensities that it does not keep: without --propensity, labels have too few expected positives");
+        app.note("the model was trained with propensities that it does not store: without --propensity, labels have too few expected positives");
     }
     let request = OptimizeRequest {
         metric,

@@ -12,9 +12,9 @@ use unmissed::report::{Document, Table};
 /// Reproduce the paper's tables and figures, with our numbers beside its own
 #[derive(clap::Args)]
 #[command(
-    after_help = "Names, data and times: 'unmissed reproduce --list'. The folder gets a page (index.html), each table as csv and json, \
-each figure as svg and png, and the finished parts, from which an interrupted run resumes. The exit code is 1 when \
-something that must hold does not.
+    after_help = "Names, data and times: 'unmissed reproduce --list'. The folder receives a page (index.html), each table as csv \
+and json, each figure as svg and png, and the finished parts, from which an interrupted run resumes. The exit code is 1 if a claim \
+that must hold does not.
 
 Examples:
   unmissed reproduce scaling counterexample --quick

@@ -14,7 +14,7 @@ use unmissed::report::{Document, Table};
 #[derive(clap::Args)]
 #[command(
     after_help = "Without --controlled: the data sets are merged, labels with fewer than --min-positives rows are dropped (the \
-others are renumbered; labels.csv says how), and rows are drawn into train.txt and test.txt.
+others are renumbered, as listed in labels.csv), and rows are drawn into train.txt and test.txt.
 
 With --controlled RANDOM: the ratings that users chose to give (DATA) and ratings of randomly drawn items (RANDOM) \
 become train.txt (half of a user's positive ratings are features, half are labels), controlled.txt (labels are the \
@@ -99,7 +99,7 @@ fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
             .into());
     };
     let positive = args.reading.positive().ok_or_else(|| {
-        unmissed::Error::value("no threshold says which ratings are positive")
+        unmissed::Error::value("there is no threshold for positive ratings")
             .hint("pass --positive LEAST, for example --positive 4 for ratings from 1 to 5")
     })?;
     let options = args.reading.options(app);

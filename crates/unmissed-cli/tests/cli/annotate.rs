@@ -41,7 +41,7 @@ fn pairs_are_drawn_judged_and_evaluated() {
     assert!(dir.read("plan/pairs.csv").starts_with("round,row,label,probability,stratum,relevant\n1,"));
     // Nothing is written over what may be judged.
     let refused = dir.run(&format!("annotate plan {TEST} --budget 80 -o plan")).refused();
-    assert!(refused.starts_with("plan/pairs.csv: is there already, perhaps with judgements in it"), "{refused}");
+    assert!(refused.starts_with("plan/pairs.csv: already exists, and may hold judgements"), "{refused}");
     let error = dir.run(&format!("evaluate {TEST} --judged plan/pairs.csv")).refused();
     assert!(error.starts_with("plan/pairs.csv: no pair is judged"), "{error}");
 

@@ -41,7 +41,7 @@ fn the_verdict_is_short_and_the_page_and_figures_are_written() {
     assert!((10..=40).contains(&text.lines().count()), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     // The summary is first: what is missing, then the number to report.
-    assert!(text.starts_with("How many relevant labels are missing cannot be told from these files"), "{text}");
+    assert!(text.starts_with("These files do not show how many relevant labels are missing"), "{text}");
     assert!(text.contains("Precision@1 of A is at least ") && text.contains("precision@1 (%)"), "{text}");
     let all = dir.run(&format!("{BOTH} --all")).ok();
     assert!(all.lines().count() > text.lines().count() && all.contains("what to do") && !all.contains("--all shows"), "{all}");
@@ -154,7 +154,7 @@ fn bad_requests_are_explained() {
     for (rest, part) in [
         ("--test test.txt --predictions p.txt -o report.pdf", "report.pdf: cannot write a page in this format"),
         ("--test test.txt --predictions p.txt --truth short.txt", "short.txt: the complete labels are not those of the test rows"),
-        ("--test test.txt --predictions p.txt --propensity jpv", "is a function of training counts"),
+        ("--test test.txt --predictions p.txt --propensity jpv", "depends on training counts"),
         ("--test test.txt --predictions p.txt --predictions p.txt", "two models are called 'p'"),
         ("--test test.txt --predictions p.txt --train train.txt --later short.txt", "the snapshots have different shapes"),
         ("--test test.txt --predictions p.txt --k 0", "k is out of range"),

@@ -58,7 +58,7 @@ fn conversions_name_what_they_drop() {
     let dir = Workdir::with_data();
     let finished = dir.run("convert train.txt labels.scores");
     assert_eq!(finished.code, Some(0));
-    assert!(finished.stderr.contains("scores cannot hold, so it was dropped: features"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("scores cannot store this, so it was dropped: features"), "{}", finished.stderr);
     dir.write("ratings.csv", b"user,item,rating\nann,x,5\nann,y,2\nbob,y,4\n");
     dir.run("convert ratings.csv positive.txt --from ratings --positive 4").ok();
     assert_eq!(dir.read("positive.txt"), "2 0 2\n0\n1\n");

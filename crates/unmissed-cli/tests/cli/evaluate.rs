@@ -182,7 +182,7 @@ fn bad_requests_are_located_or_explained() {
         ("--predictions wide.txt", "expected 12 labels, found 13"),
         ("--predictions beyond.txt", "beyond.txt:2: label id out of range"),
         ("--predictions nan.txt", "nan.txt:2: cannot read the value of a label"),
-        ("--predictions none.txt", "are empty"),
+        ("--predictions none.txt", "there are no predictions of"),
         ("--predictions empty.txt", "empty.txt: the file is empty"),
         ("--predictions train.txt", "train.txt: labels without scores"),
         ("--predictions p.txt --k 0", "k is out of range"),

@@ -67,7 +67,7 @@ fn predictions_in_every_form_give_the_same_numbers() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["rows"], wanted);
     let twice = dir.run("evaluate --test test.txt --predictions A=- --predictions B=- --metrics precision").refused();
-    assert!(twice.contains("standard input was read already") || twice.contains("the file is empty"), "{twice}");
+    assert!(twice.contains("standard input was already read") || twice.contains("the file is empty"), "{twice}");
 }
 
 /// One option for several kinds of files.
@@ -146,7 +146,7 @@ fn tables_have_names_and_are_safe_for_spreadsheets_and_terminals() {
     let message = dir.run("audit --test test.txt --predictions p.txt --label-names names.txt").refused();
     assert_eq!(
         message,
-        "names.txt:2: labels 0 and 1 are both called 'same': expected another name for each label; add to one of the names what tells the two apart"
+        "names.txt:2: labels 0 and 1 are both called 'same': expected a different name for each label; make one of the names more specific"
     );
 }
 

@@ -43,7 +43,7 @@ fn the_examples_of_every_command_work() {
 fn help_fits_a_terminal_and_tells_exit_codes() {
     let dir = Workdir::new();
     let help = dir.run("--help").ok();
-    assert!(help.contains("Exit codes: 0 fine"), "{help}");
+    assert!(help.contains("Exit codes: 0 success"), "{help}");
     for command in commands(&dir) {
         for line in dir.run(&format!("{command} --help")).ok().lines() {
             assert!(line.chars().count() <= 120, "{command}: {line}");

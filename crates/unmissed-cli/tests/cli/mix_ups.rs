@@ -29,7 +29,7 @@ fn no_command_writes_over_its_own_input() {
 #[test]
 fn scores_that_are_taken_as_labels_are_announced() {
     let dir = Workdir::with_data();
-    let note = "p.txt has scores: every entry that is not zero is taken as a label (--positive sets a threshold)";
+    let note = "p.txt has scores: every nonzero entry is used as a label (--positive sets a threshold)";
     for command in [
         "evaluate --test p.txt --predictions q.txt --metrics precision",
         "evaluate --test test.txt --predictions q.txt --train p.txt --propensity power --metrics precision",

@@ -112,7 +112,7 @@ fn bad_tables_rates_and_models_are_refused() {
     for (command, part) in [
         ("propensity show table:holes.csv --train train.txt", "holes.csv:2: label 0 has no propensity"),
         ("propensity show table:zero.csv --train train.txt", "zero.csv:2: the propensity of label 0 is out of range"),
-        ("propensity show table:few.csv --train train.txt", "few.csv: the number of labels is off: expected 12, found 1"),
+        ("propensity show table:few.csv --train train.txt", "few.csv: the number of labels is wrong: expected 12, found 1"),
         ("propensity show table:none.csv --train train.txt", "none.csv: cannot open"),
         ("propensity show jvp --train train.txt", "did you mean 'jpv'?"),
         ("propensity show jpv:c=1 --train train.txt", "unknown option of 'jpv' 'c'"),
@@ -124,7 +124,7 @@ fn bad_tables_rates_and_models_are_refused() {
         ("mask train.txt --propensity power -o train.txt", "the output is also an input"),
         ("stats train.txt --positive 4", "--positive is for ratings"),
         ("propensity estimate timelapse --earlier train.txt --later test.txt", "different shapes"),
-        ("mask train.txt --propensity table:few.csv -o out.txt", "number of labels is off"),
+        ("mask train.txt --propensity table:few.csv -o out.txt", "number of labels is wrong"),
     ] {
         let message = dir.run(command).refused();
         assert!(message.contains(part), "{command}: {message}");

@@ -55,8 +55,8 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--decay nan", "the decay is out of range"),
         ("--decay 1e-3,1e-4", "there are several values of the decay"),
         ("--learning-rate 0.1", "the learning rate is for Adam"),
-        ("--rate 0.1", "the learning rate of Adam is --learning-rate"),
-        ("--solver adam --tolerance 0.1", "the tolerance is for solvers that go to the optimum"),
+        ("--rate 0.1", "the learning rate of Adam is set by --learning-rate"),
+        ("--solver adam --tolerance 0.1", "the tolerance is for solvers that reach the optimum"),
         ("--solver adam --learning-rate -1", "the solver's learning rate is out of range: expected a number above 0, found -1"),
         ("--grid paper", "a grid of settings is for tuning"),
         ("--solver adam --epochs 0", "the solver's number of epochs is out of range: expected 1 to 100000, found 0"),
@@ -67,14 +67,14 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--tune --grid defalt", "unknown grid 'defalt'; did you mean 'default'?"),
         ("--tune --grid paper --solver newton", "the grid 'paper' is for Adam"),
         ("--tune --criterion precison@1", "unknown metric 'precison'; did you mean 'precision'?"),
-        ("--tune --holdout 0", "without held-out rows nothing can be decided"),
+        ("--tune --holdout 0", "settings cannot be chosen without held-out rows"),
         ("--tune --holdout 1.5", "the share of rows to hold out is out of range"),
-        ("--loss logistic --holdout 0.2", "leaves nothing to decide"),
-        ("--joint plugin --solver newton", "by Adam only"),
+        ("--loss logistic --holdout 0.2", "there is nothing to choose"),
+        ("--joint plugin --solver newton", "needs Adam"),
         ("--controlled controlled.txt", "expected --rate as well"),
         ("--controlled controlled.txt --rate 4/13", "expected r/m with m = 12 labels"),
         ("--controlled controlled.txt --rate 4/12 --propensity jpv", "a controlled set and other corrections"),
-        ("--controlled controlled.txt --rate 4/12 --later train.txt", "take one of them"),
+        ("--controlled controlled.txt --rate 4/12 --later train.txt", "use one of them"),
         ("--later train.txt --joint plugin", "later labels and other corrections"),
         ("--later test.txt", "the later labels are not those of the training rows"),
         ("--later train.txt --later-rows known.csv", "known.csv:1: no column 'row'"),
@@ -132,7 +132,7 @@ fn training_is_plain_unless_something_is_known_to_be_missing() {
     assert!(!known.contains("was measured"), "{known}");
     assert_eq!(loss("--joint plugin --epochs 2"), "plugin-logistic");
     let ignored = dir.run("train train.txt -o m --loss logistic --propensity jpv").ok();
-    assert!(ignored.contains("makes no use of the propensities"), "{ignored}");
+    assert!(ignored.contains("does not use the propensities"), "{ignored}");
     let request = &dir.json("inspect m")["about"]["request"];
     assert_eq!((&request["loss"], &request["propensity"]), (&"logistic".into(), &"jpv:a=0.55,b=1.5".into()));
 }
@@ -158,7 +158,7 @@ fn without_options_the_loss_is_chosen_and_the_table_printed() {
     let hinge = dir.json("train train.txt -o h --loss squared-hinge --calibrate");
     assert_eq!(hinge["choice"]["candidates"].as_array().unwrap().len(), 1);
     let error = dir.run("train train.txt -o h --propensity jpv --calibrate").refused();
-    assert!(error.contains("scores are calibrated for plain losses"), "{error}");
+    assert!(error.contains("scores are calibrated only for plain losses"), "{error}");
 }
 
 #[test]

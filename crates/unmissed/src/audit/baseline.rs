@@ -63,12 +63,12 @@ impl Baseline {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|cause| Error::io("cannot read", path, cause))?;
         let kept: Kept = serde_json::from_str(&text).map_err(|cause| {
-            Error::format(format!("this is not an audit that can be compared with ({cause})"))
+            Error::format(format!("this file is not an audit to compare with ({cause})"))
                 .expected("a file that 'unmissed audit --json' wrote")
                 .in_file(path)
         })?;
         let no_lists = || {
-            Error::value("this audit has no top lists, which a paired comparison needs")
+            Error::value("this audit has no top lists, but a paired comparison needs them")
                 .hint("write it with 'unmissed audit --json FILE', which puts FILE.rows.npz beside it")
                 .in_file(path)
         };
@@ -102,13 +102,13 @@ impl Baseline {
         let words = |of: &TestRows| format!("{} rows, {} labels, checksum {}", of.rows, of.labels, of.blake3);
         let here = TestRows::of(test);
         if here != self.test {
-            return Err(Error::value("the earlier audit is about other test rows, or their labels have changed")
+            return Err(Error::value("the earlier audit has other test rows, or their labels have changed")
                 .expected(words(&self.test))
                 .found(words(&here))
                 .hint("audit the earlier predictions again with these test labels, and write that with --json"));
         }
         if depth > self.depth {
-            return Err(Error::value("the earlier audit has kept shorter top lists than are asked for")
+            return Err(Error::value("the top lists of the earlier audit are too short for this k")
                 .expected(format!("k up to {}", self.depth))
                 .found(format!("k = {depth}"))
                 .hint("ask for a smaller k, or audit the earlier predictions again with this one"));

@@ -96,7 +96,7 @@ impl<'a> Audit<'a> {
     }
 
     /// A model's out-of-fold predictions for the training rows: with a later snapshot (or a controlled set) of the same rows, scores
-    /// are estimated with propensities that depend on the row.
+    /// are estimated with row-dependent propensities.
     #[must_use]
     pub fn train_predictions(mut self, model: impl Into<String>, scores: &'a Csr<'a, f32>) -> Self {
         self.train_predictions.push((model.into(), scores));

@@ -113,10 +113,10 @@ impl Candidates {
         Ok(candidates)
     }
 
-    /// Adds a candidate unless the same propensities are there already, or are all 1.
+    /// Adds a candidate unless the same propensities already exist, or are all 1.
     fn push(&mut self, candidate: Candidate) {
         if candidate.kind == CandidateKind::Assumed && candidate.propensities.values().iter().all(|p| *p == 1.0) {
-            self.left_out.push(format!("{}: propensities of 1 are what is observed", candidate.name));
+            self.left_out.push(format!("{}: propensities of 1 give the observed scores", candidate.name));
             return;
         }
         if self.all.iter().all(|other| other.propensities.origin() != candidate.propensities.origin()) {

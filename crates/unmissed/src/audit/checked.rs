@@ -44,7 +44,7 @@ impl Audit<'_> {
         if let Some(rate) = &test_rate {
             rate.check_draw(labels)?;
             if !(models.is_empty() && self.propensities.is_empty() && known.is_none()) {
-                return Err(Error::value("a controlled test set has a known rate, and propensity models describe other data")
+                return Err(Error::value("a controlled test set has a known rate, so propensity models do not apply to it")
                     .hint("leave out either the rate of the test labels or the propensity models and the evidence for them"));
             }
         }
@@ -66,7 +66,7 @@ impl Audit<'_> {
             (_, None) => None,
             (Some(given), Some(spec)) => Some((spec.to_string(), given.clone())),
             (None, Some(spec)) => {
-                // What counts complete positives has to know by which propensities.
+                // Weights by complete positives need to know the propensities.
                 let propensities = match &models[..] {
                     [one] if request.propensities.is_some() => Some(one.per_label(stats, labels)?),
                     _ => None,
@@ -88,7 +88,7 @@ impl Audit<'_> {
             }
             (Some(data), None) if data.labels() == self.test.labels() => {
                 Err(Error::value("the controlled set is the test set")
-                    .expected("other rows: an estimate must not be judged by the rows that it was made from")
+                    .expected("other rows: an estimate must not be checked on the rows that it was made from")
                     .hint("split the controlled rows; or leave the controlled set out and keep its rate, which is then that of the test set"))
             }
             (Some(data), None) => match &self.request.rate {

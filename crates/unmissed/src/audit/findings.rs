@@ -1,5 +1,5 @@
-//! The findings of an audit: those of the evaluation, and those of the evidence: U008 where it contradicts
-//! propensities, U015 where models differ under them. Those about curves that the audit added by itself are marked, those about models
+//! The findings of an audit: those of the evaluation, and those from the evidence: U008 if it contradicts propensities, U015 if
+//! models differ under these. Findings about curves that the audit added itself are marked, those about models
 //! that are only compared with are left out.
 
 use super::reference::{ModelRole, Reference, role_of};

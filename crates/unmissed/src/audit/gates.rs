@@ -1,5 +1,5 @@
-//! Gates: what an audit fails on in a pipeline. They look at what users passed or measured; curves that the audit added by itself, and
-//! the baselines, never make one fail.
+//! Gates: what an audit fails on in a pipeline. They apply to what users passed or measured; curves that the audit added itself,
+//! and the baselines, never make one fail.
 
 use super::reference::{ModelRole, role_of};
 use super::result::{AuditResult, PropensityReport};
@@ -34,12 +34,12 @@ pub fn check(gates: &Gates, ks: &KList, has_baseline: bool) -> Result<()> {
         }
     }
     if let Some(gate) = gates.fail_below.iter().find(|gate| !ks.as_slice().contains(&gate.k)) {
-        return Err(crate::Error::value(format!("the gate '{gate}' is about a k that the audit does not look at"))
+        return Err(crate::Error::value(format!("the gate '{gate}' has a k that the audit does not compute"))
             .expected(format!("k among {:?}", ks.as_slice()))
-            .hint("name it among the lengths of the top list, too"));
+            .hint("add it to the lengths of the top list"));
     }
     if gates.fail_if_worse && !has_baseline {
-        return Err(crate::Error::value("worse than what?")
+        return Err(crate::Error::value("there is no baseline")
             .expected("an earlier audit to compare with")
             .hint("pass --baseline FILE"));
     }
@@ -68,7 +68,7 @@ fn on_findings(asked: &[String], findings: &[Finding]) -> GateResult {
         gate: format!("--fail-on {}", asked.join(",")),
         failed: !raised.is_empty(),
         found: match raised.len() {
-            0 => "no such finding about what was passed or measured".into(),
+            0 => "no such finding was raised (for what was passed or measured)".into(),
             1 => format!("finding {} was raised", raised[0]),
             _ => format!("findings {} were raised", listed(&raised)),
         },
@@ -87,7 +87,7 @@ fn below(gate: &ScoreGate, result: &AuditResult) -> GateResult {
         // What cannot be looked at has not passed.
         failed: rows.is_empty() || !low.is_empty(),
         found: if rows.is_empty() {
-            "the audit has no such number of what was passed or measured".into()
+            "the audit has no such number (for what was passed or measured)".into()
         } else if low.is_empty() {
             all.join(", ")
         } else {

@@ -1,5 +1,5 @@
-//! Which estimate an audit believes first. The order is fixed beforehand, by what an estimate has to assume, and never by what it
-//! says; [`Basis`] is that order. The others are shown beside it.
+//! Which estimate an audit reports. The order is fixed in advance, by what an estimate assumes and never by its value; [`Basis`] is
+//! that order. The other estimates are shown too.
 
 use super::result::{CandidateKind, PropensityReport};
 use super::row_dependent::ROWS;
@@ -34,7 +34,7 @@ pub enum Basis {
     FittedCurve,
     /// Propensities that somebody assumed.
     Assumed,
-    /// Observed labels: a floor.
+    /// Observed labels: a lower bound.
     Observed,
 }
 
@@ -76,15 +76,15 @@ impl Basis {
             Basis::Judged => {
                 "people judged pairs of these lists that were drawn with known probabilities, so nothing is assumed about missing labels"
             }
-            Basis::ShownPairs => "the pairs that were shown are known one by one, so it needs no propensities",
+            Basis::ShownPairs => "it is known which pairs were shown, so it needs no propensities",
             Basis::KnownRate => "labels were shown at a known rate, so no propensity has to be assumed",
-            Basis::Omega => "it is made of the labels that were missed on rows with two snapshots and assumes no propensities",
+            Basis::Omega => "it uses the labels that were missed on rows with two snapshots and assumes no propensities",
             Basis::RowDependent => "its propensities depend on the row and were fitted to rows with known labels",
             Basis::Ratio => "it is observed hits times the ratio of later and observed ones on rows that have both",
             Basis::PerLabel => "its propensities were estimated label by label from evidence",
             Basis::FittedCurve => "its propensities are a curve that was fitted to evidence",
             Basis::Assumed => "its propensities are assumed",
-            Basis::Observed => "nothing in these files measures what is missing, and missing labels can only add to it",
+            Basis::Observed => "nothing in these files measures what is missing, and missing labels can only raise them",
         }
     }
 }

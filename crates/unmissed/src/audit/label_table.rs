@@ -1,4 +1,4 @@
-//! What is known of every label: how often it was trained on, observed, predicted and hit, and how likely it is observed.
+//! What is known about every label: how often it was trained on, observed, predicted and hit, and its propensity.
 
 use super::naming::Naming;
 use super::result::CandidateKind;

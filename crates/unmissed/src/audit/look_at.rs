@@ -7,7 +7,7 @@ use crate::evaluate::{Finding, Severity};
 /// Rows that the sentence names.
 const NAMED: usize = 3;
 
-/// The findings and the rows to look at first; `None` where nothing stands out.
+/// The findings and the rows to look at first; `None` if there are none.
 pub(super) fn look_at(findings: &[Finding], rows: &RowsToCheck) -> Option<String> {
     let sentences: Vec<String> = worst_findings(findings).into_iter().chain(missing_labels(rows)).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -38,7 +38,7 @@ fn missing_labels(rows: &RowsToCheck) -> Option<String> {
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
     match named.len() {
         0 => None,
-        1 => Some(format!("Check row {} first: what is predicted there may be a missing label.", named[0])),
-        _ => Some(format!("Check rows {} first: what is predicted there may be a missing label.", listed(&named))),
+        1 => Some(format!("Check row {} first: its predictions may be missing labels.", named[0])),
+        _ => Some(format!("Check rows {} first: their predictions may be missing labels.", listed(&named))),
     }
 }

@@ -65,8 +65,8 @@ impl MissingShare {
             let mut found = MissingShare::measured(1.0 - against.all.observed_share, from);
             if found.share == Some(0.0) && against.kind == EvidenceKind::LaterSnapshot {
                 found.sentence =
-                    "The later snapshot has no label that the training rows lack, so it says nothing about what is missing: is it \
-                                  another file than theirs?"
+                    "The later snapshot has no label that the training rows lack, so it shows nothing about missing labels: is it \
+                                  the right file?"
                         .into();
             }
             return found;
@@ -81,7 +81,7 @@ impl MissingShare {
             share: None,
             source: MissingSource::Unknown,
             from: None,
-            sentence: "How many relevant labels are missing cannot be told from these files.".into(),
+            sentence: "These files do not show how many relevant labels are missing.".into(),
         })
     }
 
@@ -103,7 +103,7 @@ impl MissingShare {
         let percent = about(share).to_lowercase();
         let sentence = if report.is_added {
             format!(
-                "How many relevant labels are missing cannot be told from these files ({}, the usual assumption, would say {percent}).",
+                "These files do not show how many relevant labels are missing ({}, the usual assumption, implies {percent}).",
                 report.name
             )
         } else {

@@ -1,13 +1,13 @@
-//! How likely a predicted label that was not observed is a missing one.
+//! The probability that a predicted, unobserved label is missing.
 //!
-//! - With judged pairs, it is what was judged, or how often pairs like it were judged relevant.
+//! - With judged pairs, it is the judgement, or how often similar pairs were judged relevant.
 //! - With later labels of training rows and a model's predictions for them, it is measured: the regression of missed labels behind the
 //!   omega estimate, `P(relevant | not observed)` by rank, score, label and row.
 //! - With propensities per label alone, a label with propensity p is missing with probability `eta (1 - p) / (1 - eta p)`, where eta, how
-//!   often predictions with such a score are relevant, is hits over the sum of propensities in each of 20 bins of scores. That takes a
-//!   label to be observed as often where a model ranks it high as elsewhere. Where models rank high what is easily observed, these
-//!   probabilities are too large.
-//! - Without either nothing is known.
+//!   often predictions with such a score are relevant, is hits over the sum of propensities in each of 20 bins of scores. This
+//!   assumes that a label is observed as often when a model ranks it high as otherwise. If models rank easily observed labels high,
+//!   these probabilities are too large.
+//! - Without any of these, nothing is known.
 
 use super::label_table::LabelPropensities;
 use super::rows_to_check::Look;

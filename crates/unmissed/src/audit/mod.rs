@@ -1,6 +1,6 @@
 //! The audit: statistics, propensities, evaluation and findings put together, and a verdict.
 //!
-//! [`Audit`] takes what there is (test labels and predictions; training labels, a controlled set, a later snapshot, complete
+//! [`Audit`] takes the available data (test labels and predictions; training labels, a controlled set, a later snapshot, complete
 //! labels where they exist) and [`Audit::run`] gives an [`AuditResult`], which is plain data. What is missing makes it shorter,
 //! not wrong.
 //!

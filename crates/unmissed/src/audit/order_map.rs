@@ -1,7 +1,7 @@
 //! Where in the plane of JPV's constants which of two models is ahead.
 //!
-//! For every (a, b) of a grid, the unbiased precision@k of one model minus that of the other, from hits by training count. One
-//! number for each cell, so the picture is the formula and nothing else.
+//! For every (a, b) of a grid, the unbiased precision@k of one model minus that of the other, from hits by training count. There is
+//! one number for each cell, so the picture shows the formula and nothing else.
 
 use super::verdict::Verdict;
 use crate::data::LabelStats;

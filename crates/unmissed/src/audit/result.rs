@@ -174,7 +174,7 @@ pub struct PropensityReport {
     pub name: String,
     /// How it came about.
     pub kind: CandidateKind,
-    /// Whether the audit added it by itself, because readers know it.
+    /// Whether the audit added it itself, because readers know it.
     pub is_added: bool,
     /// In which sense it bounds the truth.
     pub bound: Bound,

@@ -74,7 +74,7 @@ impl Audit<'_> {
                 let names: Vec<&str> = self.models.iter().map(|(model, _)| model.as_str()).collect();
                 return Err(Error::value(format!("training predictions of '{name}', which has no test predictions"))
                     .expected(format!("names among {}", names.join(", ")))
-                    .hint("name predictions alike, NAME=FILE, for training and test rows"));
+                    .hint("use the same name, NAME=FILE, for training and test rows"));
             }
         }
         let known = match (self.later, self.controlled) {
@@ -86,9 +86,9 @@ impl Audit<'_> {
             if self.train_predictions.is_empty() {
                 return Ok(all);
             }
-            return Err(Error::value("nothing identifies propensities that depend on the row")
+            return Err(Error::value("nothing identifies row-dependent propensities")
                 .expected("training labels, and a later snapshot or a controlled set of the same rows")
-                .hint("training predictions are of use only with one of these"));
+                .hint("training predictions are only useful with one of these"));
         };
         for (name, scores) in &self.train_predictions {
             let fit = match RowFit::new(train.labels(), known, evidence) {
@@ -101,7 +101,7 @@ impl Audit<'_> {
                     all.reports.push(RowDependentReport::new(name, &model));
                     all.models.push(model);
                 }
-                Err(error) => all.left_out.push(format!("propensities that depend on the row, of {name}: {error}")),
+                Err(error) => all.left_out.push(format!("row-dependent propensities of {name}: {error}")),
             }
         }
         Ok(all)

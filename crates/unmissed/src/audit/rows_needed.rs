@@ -96,11 +96,11 @@ fn for_propensities(direct: &Direct, rate: &Rate, best: &Propensities, level: f6
     let needed = reachable.get(middle).map(|rows| rows.ceil() as u64);
     let sentence = match (needed, reachable.last()) {
         (Some(rows), _) if rows > have => {
-            format!("{start} For half of the labels it takes about {}, that is {} more.{end}", count(rows), count(rows - have))
+            format!("{start} Half of the labels need about {}, that is {} more.{end}", count(rows), count(rows - have))
         }
         (Some(_), _) => format!("{start} That is enough for half of the labels.{end}"),
         (None, Some(rows)) => format!(
-            "{start} For the {} labels that are frequent enough in training it takes about {}, that is {} more.{end}",
+            "{start} The {} labels that are frequent enough in training need about {}, that is {} more.{end}",
             reachable.len(),
             count(rows.ceil() as u64),
             count((rows.ceil() as u64).saturating_sub(have))
@@ -120,8 +120,8 @@ fn for_score(row: &Row, name: Option<&str>) -> Option<RowsNeeded> {
     let needed = sample_size::rows_for(half_width, row.n as f64, USEFUL_HALF_WIDTH).ceil() as u64;
     let with = name.map_or(String::new(), |name| format!(" with {name}"));
     let sentence = format!(
-        "{} {}@{} of {}{with} is {:.1} % ± {:.1} points with {} test rows; ± {:.0} points take about {}, as far as the \
-         interval comes from the rows and not from the propensities.",
+        "{} {}@{} of {}{with} is {:.1} % ± {:.1} points with {} test rows; ± {:.0} points need about {}, as far as the interval \
+         comes from the rows and not from the propensities.",
         capital(row.estimator.name()),
         row.metric,
         row.k,

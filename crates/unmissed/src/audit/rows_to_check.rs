@@ -1,6 +1,6 @@
-//! Rows worth a look: confident predictions that count as errors, those that may be missing labels apart from real errors.
+//! Rows worth a look: confident predictions that count as errors, divided into possibly missing labels and real errors.
 //!
-//! How likely a prediction that was not observed is a missing label, and from what that is known, is in `missing_chance.rs`.
+//! `missing_chance.rs` has the probability that an unobserved prediction is a missing label, and its source.
 
 use super::label_table::LabelPropensities;
 use super::missing_chance::{ChanceFrom, Chances, Predicted, RowReader};

@@ -1,5 +1,5 @@
-//! The sentences of a verdict. None claims more than the interval of a paired difference allows, and no value that a score cannot have is
-//! written as one.
+//! The sentences of a verdict. None claims more than the interval of a paired difference allows, and impossible values are not
+//! written as scores.
 
 use super::compared::Compared;
 use super::headline::{Basis, Unusable, by_belief};
@@ -20,7 +20,7 @@ pub(super) fn score_sentence(standing: &Standing, observed: &Standing, at: &str)
     }
     let how = match standing.basis {
         _ if standing.is_truth => " on complete labels",
-        Basis::PerLabel => " if labels are missed as often where models rank them first as elsewhere",
+        Basis::PerLabel => " if labels that models rank first are missed as often as others",
         _ => "",
     };
     let seen = observed.audited().find(|score| score.model == best.model)?.value?;
@@ -36,7 +36,7 @@ pub(super) fn comparison_sentence(standing: &Standing) -> Option<String> {
     let sentence = standing.ranking.as_ref()?.sentence();
     Some(match standing.basis {
         Basis::Complete => format!("On complete labels {sentence}."),
-        Basis::Observed => format!("As observed {sentence}."),
+        Basis::Observed => format!("On observed labels {sentence}."),
         _ => format!("{sentence}."),
     })
 }
@@ -59,7 +59,7 @@ pub(super) fn why_sentence(standing: &Standing, passed: &[(&Standing, Unusable)]
     let next = if passed.is_empty() { "" } else { " (the next in the order)" };
     match standing.basis {
         Basis::Observed => format!("Observed scores are reported because {}.", standing.basis.why()),
-        basis => format!("Reported is '{}'{next}: {}. The order of estimates is fixed beforehand.", standing.name, basis.why()),
+        basis => format!("'{}'{next} is reported: {}. The order of estimates is fixed in advance.", standing.name, basis.why()),
     }
 }
 
@@ -67,10 +67,7 @@ pub(super) fn passed_sentence(standing: &Standing, why: Unusable, at: &str) -> S
     match why {
         Unusable::Incomplete => format!("'{}' is not reported: not all models have a value.", standing.name),
         Unusable::BeyondRange => {
-            format!(
-                "'{}' is not reported: it puts {at} beyond what a score can be, so its assumptions do not hold here.",
-                standing.name
-            )
+            format!("'{}' is not reported: it puts {at} outside its range, so its assumptions do not hold here.", standing.name)
         }
     }
 }
@@ -89,9 +86,8 @@ pub(super) fn other_values(reported: &Standing, standings: &[Standing], at: &str
     };
     let others: Vec<String> = by_belief(standings).iter().filter(apart).filter_map(|standing| of(standing)).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    (!others.is_empty()).then(|| {
-        format!("Other estimates from the same evidence are apart from it: {at} of {} is {}.", best.model, listed(&others))
-    })
+    (!others.is_empty())
+        .then(|| format!("Other estimates from the same evidence differ from it: {at} of {} is {}.", best.model, listed(&others)))
 }
 
 /// What complete labels say about the estimates.
@@ -104,7 +100,7 @@ pub(super) fn against_complete(standings: &[Standing]) -> Vec<String> {
         Some(format!("{} {far}", standing.name))
     };
     let errors: Vec<String> = standings.iter().filter(|standing| !standing.is_truth).filter_map(error).collect();
-    let mut sentences = vec![format!("Off from complete labels, in points: {}.", errors.join(", "))];
+    let mut sentences = vec![format!("Difference from complete labels, in points: {}.", errors.join(", "))];
     if let Some(winner) = truth.winner() {
         for (wrong, names) in wrong_winners(standings, winner) {
             sentences.push(format!("Scored with {}, {wrong} would be called better, which is wrong.", listed(&names)));
@@ -136,7 +132,7 @@ pub(super) fn if_assumed(standings: &[Standing], at: &str) -> Vec<String> {
         if score.is_beyond() {
             let name = &standing.name;
             return Some(format!(
-                "Under {name}, which is assumed, {of} would be beyond 100 %, which cannot be: it does not fit these data."
+                "Under {name}, which is assumed, {of} would be above 100 %, which is impossible: it does not fit these data."
             ));
         }
         let order = match (standing.winner(), observed.winner()) {
@@ -191,7 +187,7 @@ pub(super) fn contradicted(propensities: &[PropensityReport]) -> Vec<String> {
     let evidence = evidence.kind.name();
     let given = (!given.is_empty()).then(|| format!("Contradicted by {evidence}: {}.", listed(&given)));
     let added = (!added.is_empty()).then(|| {
-        format!("The usual assumption, {}, is contradicted by {evidence} and is shown for comparison only.", listed(&added))
+        format!("The usual assumption, {}, is contradicted by {evidence}; it is shown for comparison only.", listed(&added))
     });
     given.into_iter().chain(added).collect()
 }

@@ -25,7 +25,7 @@ pub struct Standing {
     pub basis: Basis,
     /// Whether these are the scores on complete labels.
     pub is_truth: bool,
-    /// Whether the audit added the propensity model by itself.
+    /// Whether the audit added the propensity model itself.
     pub is_added: bool,
     /// The models' scores, baselines last.
     pub scores: Vec<ModelScore>,
@@ -36,7 +36,7 @@ pub struct Standing {
     pub ranking: Option<Ranking>,
     /// The model with the highest score; `None` for a tie or a single model.
     pub first: Option<String>,
-    /// Whether its lead over the second stands: the paired interval excludes 0, also after Holm's adjustment for all pairs.
+    /// Whether its lead over the second is significant: the paired interval excludes 0, also after Holm's adjustment for all pairs.
     pub lead_stands: Option<bool>,
     /// By which factor the odds of being missed would have to be off for its lead to be gone; `None` when no factor is enough, and
     /// where it is not known.
@@ -45,7 +45,7 @@ pub struct Standing {
     pub agrees_with_truth: Option<bool>,
     /// Whether evidence contradicts the propensity model.
     pub contradicted: bool,
-    /// Whether these are the scores that the audit reports, by an order that is fixed beforehand.
+    /// Whether these are the scores that the audit reports, by an order that is fixed in advance.
     pub is_headline: bool,
 }
 

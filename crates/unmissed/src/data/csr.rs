@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// A value that a matrix can store. Only this crate implements it.
 pub trait Value: Sealed + Copy + Send + Sync + PartialEq + std::fmt::Debug + 'static {
-    /// Whether the value may stand in a matrix (numbers must be finite).
+    /// Whether the value is allowed in a matrix (numbers must be finite).
     fn is_valid(&self) -> bool;
 }
 
@@ -337,7 +337,7 @@ impl<'a, V: Value> Csr<'a, V> {
         }
     }
 
-    /// Offsets, ids and values, for whoever keeps matrices in another way; what is owned is not copied.
+    /// Offsets, ids and values, for callers that store matrices in another way; owned arrays are not copied.
     pub fn into_arrays(self) -> (Vec<u64>, Vec<u32>, Vec<V>) {
         (self.offsets.into_owned(), self.ids.into_owned(), self.values.into_owned())
     }

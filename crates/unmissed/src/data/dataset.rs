@@ -1,4 +1,4 @@
-//! What a model is trained or tested on: features of rows and the labels that were observed on them.
+//! What a model is trained or tested on: the features of rows and their observed labels.
 
 use super::csr::{Csr, Labels, checked_cols};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ impl<'a> Dense<'a> {
     pub fn new(rows: usize, cols: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
         let values = values.into();
         if rows.checked_mul(cols) != Some(values.len()) {
-            return Err(Error::value("the size of a dense matrix is off")
+            return Err(Error::value("the size of a dense matrix is wrong")
                 .expected(format!("{rows} x {cols} values"))
                 .found(values.len().to_string()));
         }

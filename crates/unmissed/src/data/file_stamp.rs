@@ -9,7 +9,7 @@ use std::time::SystemTime;
 /// Size and time of an open file.
 #[derive(Debug)]
 pub(super) struct FileStamp {
-    /// The same file, whatever is found under its name meanwhile.
+    /// The same file, even if another one has its name in the meantime.
     file: File,
     size: u64,
     modified: Option<SystemTime>,
@@ -27,8 +27,8 @@ impl FileStamp {
             return Ok(());
         }
         Err(Error::value("the file changed while it was read")
-            .expected(format!("{} bytes from beginning to end", self.size))
-            .found(format!("{} bytes, last changed meanwhile", now.len()))
+            .expected(format!("{} bytes throughout", self.size))
+            .found(format!("{} bytes, changed in the meantime", now.len()))
             .hint("wait for the program that writes it, or let it write under another name and rename the file at the end")
             .in_file(path))
     }

@@ -1,6 +1,6 @@
 //! A folder of Parquet files: one data set, or the predictions of one model, cut into parts as Spark, Ray and pyarrow write them.
 //!
-//! Parts are put behind each other in the order of their names. All must have the same columns and labels.
+//! Parts are concatenated in the order of their names. All must have the same columns and labels.
 
 use super::formats::{Content, ReadOptions, read};
 use super::split::{merge, stack};
@@ -18,7 +18,7 @@ pub(in crate::data) fn read_folder(folder: &Path, options: &ReadOptions<'_>) -> 
     joined(&files, parts)
 }
 
-/// The files, by name. Names that start with a dot or an underscore are notes of whoever wrote the folder.
+/// The files, by name. Names that start with a dot or an underscore are metadata of the program that wrote the folder.
 fn parts_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |cause| Error::io("cannot read the folder", folder, cause);
     let mut files = Vec::new();
@@ -50,7 +50,7 @@ fn joined(files: &[PathBuf], parts: Vec<Content>) -> Result<Content> {
     let first = parts.first().map(&kind);
     for (file, part) in files.iter().zip(&parts) {
         if let Some(first) = first.filter(|first| *first != kind(part)) {
-            return Err(Error::format("the parts of a folder do not fit each other")
+            return Err(Error::format("the parts of a folder do not match")
                 .expected(format!("{}, as in {}", words(first), files[0].display()))
                 .found(words(kind(part)))
                 .in_file(file));

@@ -1,7 +1,8 @@
-//! Folds: every row is predicted by a model that did not see it.
+//! Folds: every row is predicted by a model that was not trained on it.
 //!
 //! Out-of-fold predictions are what estimates from matched rows need: a model's predictions for the rows that it was trained on are
-//! better than those for new rows. Fold models see fewer rows than the final one, so they are somewhat worse; ten folds or more
+//! better than those for new rows. Fold models are trained on fewer rows than the final one, so they are slightly worse; ten folds
+//! or more
 //! keep that small.
 
 use super::csr::Csr;

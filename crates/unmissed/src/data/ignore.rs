@@ -1,8 +1,8 @@
-//! Pairs that may not be predicted: they are taken out of predictions before the top k is selected.
+//! Pairs that may not be predicted: they are removed from predictions before the top k is selected.
 //!
 //! Two kinds are common. The `LF-*` data sets of the extreme classification repository come with `filter_labels_train.txt` and
-//! `filter_labels_test.txt`, pairs of a row and a label that are the same thing; and users are not recommended what they
-//! have already seen. Files have a pair `row label` per line, both counted from 0.
+//! `filter_labels_test.txt`, pairs of a row and a label that are the same thing; and users should not be recommended items that
+//! they have already seen. Files have a pair `row label` per line, both counted from 0.
 
 use super::{Csr, Labels, Source};
 use crate::error::{Error, Result, shown};

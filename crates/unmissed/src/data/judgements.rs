@@ -1,6 +1,7 @@
-//! Judged pairs: what people (or a language model) said about (row, label) pairs, from csv files.
+//! Judged pairs: judgements of (row, label) pairs by people (or a language model), from csv files.
 //!
-//! A judged csv has a header with at least `row,label,probability,relevant`: ids count from 0, `probability` is that of having been drawn
+//! A judged csv has a header with at least `row,label,probability,relevant`: ids count from 0, `probability` is the probability of
+//! having been drawn
 //! (in (0, 1]), and `relevant` is `1`, `0`, `unsure`, or empty for a pair that nobody has judged yet. `round` and `stratum` are those of an
 //! annotation plan; other columns (names, texts) are ignored. Several judges have a file each: a pair may be in several files, with the
 //! same judgement.
@@ -187,7 +188,7 @@ impl Collected {
             let listed = self.contradictions.iter().take(LISTED).cloned().collect::<Vec<_>>().join("; ");
             let error = Error::format(format!("{} pairs were judged differently by different judges", self.contradictions.len()))
                 .found(format!("{listed}{more}"))
-                .hint("settle them in one of the files, or write 'unsure' in both");
+                .hint("resolve them in one of the files, or write 'unsure' in both");
             return Err(match files.get(file) {
                 Some(path) => error.at(line).in_file(path),
                 None => error,
@@ -224,7 +225,7 @@ fn check_probability(probability: f64) -> Result<()> {
     Err(Error::format("the probability of having been drawn is out of range")
         .expected("a number in (0, 1]")
         .found(digits(probability))
-        .hint("a pair that could not be drawn cannot be in the file; keep the column as 'annotate plan' wrote it"))
+        .hint("a pair that could not be drawn cannot be in the file; do not change the column that 'annotate plan' wrote"))
 }
 
 /// Reads one file.

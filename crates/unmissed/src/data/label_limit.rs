@@ -1,4 +1,4 @@
-//! The one place that says how many labels may have a number each in memory.
+//! The limit on the number of labels that may have a number each in memory.
 
 use crate::error::{Error, Result};
 
@@ -14,7 +14,7 @@ pub(crate) fn check_label_limit(labels: u64) -> Result<()> {
     Err(Error::value("too many labels to hold a number for each")
         .expected(format!("at most {MOST} labels"))
         .found(labels.to_string())
-        .hint("does the header say the right number? Labels with large ids can be numbered anew"))
+        .hint("is the number in the header right? Labels with large ids can be renumbered"))
 }
 
 #[cfg(test)]

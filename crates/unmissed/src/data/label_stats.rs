@@ -1,4 +1,4 @@
-//! How often each label was observed: what propensity models and weights are functions of.
+//! How often each label was observed; propensity models and weights are functions of these counts.
 
 use super::csr::{Labels, checked_cols};
 use super::label_limit::check_label_limit;

@@ -1,4 +1,4 @@
-//! Removing labels the way that observation would: label j of a row is kept with probability `p_j`, independently.
+//! Removing labels as imperfect observation would: label j of a row is kept with probability `p_j`, independently.
 //!
 //! The uniform number `u_ij` of row i and label j depends on the seed, i and j alone, and the label is kept when
 //! `u_ij < p_j`. So the result does not depend on threads, on the order of labels in a row, or on how rows are cut into
@@ -48,7 +48,7 @@ pub fn mask_shard(labels: &Labels<'_>, propensities: &[f64], seed: u64, first_ro
 /// That there is a propensity for each label.
 pub(super) fn check_propensities(labels: &Labels<'_>, propensities: &[f64]) -> Result<()> {
     if propensities.len() != labels.cols() {
-        return Err(Error::value("the number of propensities is not that of the labels")
+        return Err(Error::value("the number of propensities does not match the labels")
             .expected(labels.cols().to_string())
             .found(propensities.len().to_string()));
     }

@@ -1,4 +1,4 @@
-//! Masks that break what estimators assume, with everything about them known.
+//! Masks that violate the assumptions of estimators in known ways.
 //!
 //! [`mask`](super::mask()) keeps each label independently with one propensity per label. Here labels of a row can go missing together, and
 //! propensities can depend on the row:
@@ -42,7 +42,7 @@ pub struct MaskShape<'a> {
     pub correlation: f64,
     /// What propensities depend on.
     pub by: Option<MaskBy<'a>>,
-    /// How much: log odds per standard deviation.
+    /// Strength of the dependence: log odds per standard deviation.
     pub strength: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Memory maps, with the `unsafe` line that a map takes.
+//! Memory maps, with the `unsafe` line that a map needs.
 //!
 //! Reading a text file through a map instead of a buffer saves a copy of the whole file: parsing is as fast as reading, and
 //! the text never counts as memory of the process (docs/benchmarks.md has both measurements).

@@ -1,7 +1,7 @@
-//! Data: how rows, features and labels are held, read, written, generated, split and masked.
+//! Data: how rows, features and labels are stored, read, written, generated, split and masked.
 //!
-//! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them, [`generators`] invent
-//! them. [`DataStats`] describes a data set; [`merge`], [`keep_frequent`] and [`split()`] rearrange one; [`mask()`] removes
+//! [`Csr`] is the matrix, [`Dataset`] the rows with their labels. [`formats`] reads and writes them, [`generators`] generate them.
+//! [`DataStats`] describes a data set; [`merge`], [`keep_frequent`] and [`split()`] rearrange one; [`mask()`] removes
 //! labels from it the way that observation would. [`Ratings`] are what users gave items; [`survey`] makes a data set with
 //! a controlled part of them. [`Names`] and [`Texts`] are what labels and rows are called.
 

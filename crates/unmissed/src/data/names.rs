@@ -2,9 +2,9 @@
 //!
 //! A [`TextFile`] is a text file with a line for each label (or row), or one column of a table: `FILE.csv:COLUMN`, `FILE.tsv:COLUMN`,
 //! `FILE.jsonl:FIELD`, compressed or not. A table has a record for each label in the order of their ids; one with a column `label`
-//! (for rows: `row`) of whole numbers says itself which record belongs to which, in any order.
+//! (for rows: `row`) of whole numbers identifies its records, in any order.
 //!
-//! Names are kept as they are. Whoever shows them makes them harmless for the place: [`printable`](super::printable),
+//! Names are stored unchanged. Code that shows them makes them safe for the place: [`printable`](super::printable),
 //! [`brief`](super::brief), [`spreadsheet_safe`](super::spreadsheet_safe).
 
 mod text_file;
@@ -134,8 +134,8 @@ impl Names {
         let twice = by_name.windows(2).filter(|pair| name(pair[0]) == name(pair[1])).min_by_key(|pair| pair[1]);
         if let Some(&[first, second]) = twice {
             let what = format!("{word}s {first} and {second} are both called '{}'", printable(name(first)));
-            let error = Error::format(what).expected(format!("another name for each {word}"));
-            return Err(located(error, second).hint("add to one of the names what tells the two apart"));
+            let error = Error::format(what).expected(format!("a different name for each {word}"));
+            return Err(located(error, second).hint("make one of the names more specific"));
         }
         Ok(Names { of, texts: loaded.texts, by_name })
     }

@@ -1,5 +1,5 @@
-//! Files that appear whole or not at all, even when the power fails: written under a temporary name beside the target, synced
-//! to the disk, then renamed.
+//! Files that appear complete or not at all, even if the power fails: written under a temporary name beside the target, synced to
+//! the disk, then renamed.
 
 use super::source::Compression;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Ratings: who gave which item which number, with the names of users and items.
 //!
 //! Two kinds of text hold them. A list has a line `user,item,rating` for each; a dense matrix has a line for each user with a
-//! number for each item, 0 where there is none. Names become ids in a fixed order: by number when all of them are whole
+//! number for each item, 0 for no rating. Names become ids in a fixed order: by number when all of them are whole
 //! numbers, else by their letters, so that the same names give the same ids in whatever order the lines come.
 
 use super::csr::{Csr, checked_cols};

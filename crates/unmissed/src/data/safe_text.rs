@@ -1,4 +1,4 @@
-//! Names and texts from elsewhere, made harmless for where they are shown: terminals and messages, and spreadsheets.
+//! Names and texts from users, made safe for the place where they are shown: terminals, messages and spreadsheets.
 //!
 //! Pages need neither: their templates escape what they show.
 

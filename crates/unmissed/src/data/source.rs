@@ -65,7 +65,7 @@ impl Source {
         let path = PathBuf::from("-");
         // The second reader would find nothing, and take that for an empty file.
         if STANDARD_INPUT_READ.swap(true, Ordering::Relaxed) {
-            return Err(Error::value("standard input was read already").expected("'-' for one input").in_file(&path));
+            return Err(Error::value("standard input was already read").expected("'-' for one input").in_file(&path));
         }
         let failed = |cause| Error::io("cannot read", &path, cause);
         let (magic, rest) = peek(Box::new(io::stdin()), 4).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! Rearranging data sets: merging them, keeping frequent labels, splitting rows into training and test.
 //!
 //! Together they make a new benchmark out of an old one: merge its parts, keep the labels with at least s positives, and
-//! split again, so that every label is there often enough to be masked and still be learned.
+//! split again, so that every label is frequent enough to be masked and still be learned.
 
 use super::csr::{Csr, Labels, checked_cols};
 use super::dataset::{Dataset, Dense, Features};

@@ -156,7 +156,7 @@ fn check(chosen: &Csr<'_, f32>, random: &Csr<'_, f32>, options: &SurveyOptions) 
             .hint("give them the same ids"));
     }
     if options.positive.is_nan() {
-        return Err(Error::value("the least positive rating is not a number"));
+        return Err(Error::value("the threshold for positive ratings is not a number"));
     }
     Ok(())
 }
@@ -170,7 +170,7 @@ fn check_positives(part: &str, ratings: &Csr<'_, f32>, users: &[usize], least: f
     Err(Error::value(format!("no rating of the {part} part is positive"))
         .expected(format!("ratings of at least {least}"))
         .found(format!("{largest} as the largest"))
-        .hint("choose a smaller least positive rating"))
+        .hint("choose a smaller threshold for positive ratings"))
 }
 
 /// The items that a user likes, ascending.

@@ -34,7 +34,7 @@ pub struct Evaluation<'a> {
     /// Models that others are compared with, and nobody has to be told about.
     pub(super) only_compared: Vec<String>,
     pub(super) label_names: Option<&'a Names>,
-    /// What whoever holds the data found about them.
+    /// Findings of the caller about the data.
     pub(super) given_findings: Vec<Finding>,
     pub(super) judged: Option<Judged>,
     pub(super) ignored: Option<Arc<IgnoredPairs>>,
@@ -63,7 +63,7 @@ impl<'a> Evaluation<'a> {
         }
         for (name, scores) in models {
             if scores.nnz() == 0 && scores.rows() == truth.rows() {
-                return Err(Error::value(format!("the predictions of '{name}' are empty")).expected("at least one 'label:score'"));
+                return Err(Error::value(format!("there are no predictions of '{name}'")).expected("at least one 'label:score'"));
             }
         }
         Evaluation::checked(truth, models)
@@ -76,7 +76,7 @@ impl<'a> Evaluation<'a> {
         }
         for (place, (name, scores)) in models.iter().enumerate() {
             if models[..place].iter().any(|(other, _)| other == name) {
-                return Err(Error::value(format!("two models are called '{name}'")).hint("give each a name of its own: NAME=FILE"));
+                return Err(Error::value(format!("two models are called '{name}'")).hint("give each its own name: NAME=FILE"));
             }
             same(&format!("the predictions of '{name}'"), "rows", truth.rows(), scores.rows())?;
             same(&format!("the predictions of '{name}'"), "labels", truth.cols(), scores.cols())?;
@@ -285,7 +285,7 @@ impl<'a> Evaluation<'a> {
             return Err(Error::value(format!("the probability of later labels of row {row} is out of range"))
                 .expected("a number in (0, 1]")
                 .found(digits(rho[row]))
-                .hint("rows that could never have later labels cannot be spoken for"));
+                .hint("rows that could never have later labels cannot be represented by others"));
         }
         self.later = Some(LaterRows { labels, has_later, rho });
         Ok(self)
@@ -318,7 +318,7 @@ impl<'a> Evaluation<'a> {
         Ok(self)
     }
 
-    /// Adds what whoever holds the data found about them, as [`test_in_training`](super::misalignment::test_in_training) does.
+    /// Adds findings of the caller about the data, as [`test_in_training`](super::misalignment::test_in_training) does.
     #[must_use]
     pub fn finding(mut self, finding: Finding) -> Self {
         self.given_findings.push(finding);
@@ -364,9 +364,7 @@ impl<'a> Evaluation<'a> {
     /// The pass and its finish. Runs in the current rayon pool.
     pub fn run(&self) -> Result<EvaluationResult> {
         if !self.request.shard.is_whole() {
-            return Err(
-                Error::value("a shard is not a whole evaluation").hint("tally the shards, merge them, and finish the whole")
-            );
+            return Err(Error::value("a shard is only a part of an evaluation").hint("tally all shards and merge the tallies"));
         }
         Ok(self.run_with_tally()?.1)
     }
@@ -401,7 +399,7 @@ impl<'a> Evaluation<'a> {
     /// wherever the ranges are cut.
     pub fn tally_rows(&self, rows: Range<usize>) -> Result<Tally> {
         if rows.start > rows.end || rows.end > self.truth.rows() {
-            return Err(Error::value("the range of rows is off")
+            return Err(Error::value("the range of rows is out of bounds")
                 .expected(format!("a range within the {} rows", self.truth.rows()))
                 .found(format!("{}..{}", rows.start, rows.end)));
         }
@@ -430,6 +428,6 @@ pub(super) fn same(what: &str, unit: &str, expected: usize, found: usize) -> Res
         .found(found.to_string())
         .hint(match unit {
             "rows" => "row i of one file must be row i of the other",
-            _ => "labels are counted from 0 and their number stands in the header",
+            _ => "labels are counted from 0, and the header has their number",
         }))
 }

@@ -1,4 +1,4 @@
-//! Other libraries' numbers under their names, to check ours against what was published.
+//! Other libraries' numbers under their names, to compare ours with published numbers.
 //!
 //! For each k up to a largest one, rows without labels counting 0:
 //!
@@ -16,7 +16,7 @@
 //!
 //! The propensities of curves are those of the libraries too ([`inverse`]): a label that was never seen in training has a count of 0.
 //!
-//! Both work in single precision in places, so they agree with these numbers to about 1e-6. Ties may be broken otherwise there.
+//! Both work in single precision in places, so they agree with these numbers to about 1e-6. They may break ties differently.
 //!
 //! ```
 //! use unmissed::{data::{Csr, Labels}, evaluate::compat::{Library, evaluate}};
@@ -66,7 +66,7 @@ pub struct CompatValues {
     pub values: Vec<f64>,
 }
 
-/// The inverse propensities that the libraries would use: curves at the training counts as they are, where ours have half a positive for
+/// The inverse propensities that the libraries would use: curves at the plain training counts, where ours have half a positive for
 /// a label that was never seen.
 pub fn inverse(spec: &PropensitySpec, train: Option<&LabelStats>, labels: u64) -> Result<Vec<f64>> {
     let propensities = spec.per_label(train, labels)?;
@@ -146,7 +146,7 @@ pub fn evaluate(
     Ok(all)
 }
 
-/// Names of what is scored by inverse propensities: divided by the best, and as it is.
+/// Names of propensity-scored values: normalised, and not.
 const SCORED: [(&str, &str); 4] =
     [("psprecision", "psprecision_raw"), ("psrecall", "psrecall_raw"), ("psndcg", "psndcg_raw"), ("psdcg", "psdcg_raw")];
 

@@ -1,4 +1,4 @@
-//! What a later snapshot of the training rows allows, without a fit beforehand.
+//! Estimates from a later snapshot of the training rows, without a previous fit.
 
 use super::builder::Evaluation;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ impl<'a> Evaluation<'a> {
                 let names: Vec<&str> = self.models.iter().map(|(model, _)| model.as_str()).collect();
                 return Err(Error::value(format!("training predictions of '{name}', which has no test predictions"))
                     .expected(format!("names among {}", names.join(", ")))
-                    .hint("name predictions alike, NAME=FILE, for training and test rows"));
+                    .hint("use the same name, NAME=FILE, for training and test rows"));
             }
         }
         let wants = |estimator| self.request.estimators.as_ref().is_none_or(|named| named.contains(&estimator));

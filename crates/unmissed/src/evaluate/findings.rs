@@ -1,7 +1,7 @@
 //! Findings: coded observations that change how a number should be read.
 //!
 //! Each has a severity, an explanation with the numbers, what to do, and an anchor in `docs/checks.md`. [`CHECKS`] lists the codes;
-//! the evaluation raises those that it can see, and whoever knows more (a controlled set, a later snapshot) adds to them.
+//! the evaluation raises those that it can detect, and callers with more evidence (a controlled set, a later snapshot) add theirs.
 //!
 //! ```
 //! use unmissed::evaluate::findings::{CHECKS, Finding, U008};
@@ -56,14 +56,14 @@ pub static U001: Check = Check {
     code: "U001",
     title: "unbiased estimate outside its range",
     severity: Severity::Error,
-    advice: "the propensities are too small for these data, or more than labels is missing: estimate propensities, do not assume them",
+    advice: "the propensities are too small for these data, or labels do not go missing as assumed: estimate propensities, do not assume them",
 };
 /// Propensities that depend on how much data there is.
 pub static U002: Check = Check {
     code: "U002",
     title: "propensity model changes with the amount of data",
     severity: Severity::Warning,
-    advice: "values are not comparable between data sets or subsamples of different size: use a model in the prior, or a table",
+    advice: "values are not comparable between data sets or subsamples of different size: use a model that depends on the label's frequency, or a table",
 };
 /// An estimate that few rows carry.
 pub static U003: Check = Check {
@@ -77,7 +77,7 @@ pub static U004: Check = Check {
     code: "U004",
     title: "implied prior above 1",
     severity: Severity::Error,
-    advice: "no truth fits these propensities and counts: they are too small for the labels named",
+    advice: "no complete labels are consistent with these propensities and counts: the propensities are too small for the labels named",
 };
 /// Labels that training never saw.
 pub static U005: Check = Check {
@@ -112,7 +112,7 @@ pub static U009: Check = Check {
     code: "U009",
     title: "estimate numerically meaningless",
     severity: Severity::Warning,
-    advice: "terms that are larger than their sum by 1e8 leave no digits: use a metric that is a sum over labels, or clip",
+    advice: "terms that exceed their sum by 1e8 leave no accurate digits: use a metric that is a sum over labels, or clip",
 };
 
 /// A later snapshot that takes labels back.
@@ -120,7 +120,7 @@ pub static U010: Check = Check {
     code: "U010",
     title: "later snapshot retracts labels",
     severity: Severity::Info,
-    advice: "estimates from it take observed labels for relevant and ignore what was retracted; if that is much, the later snapshot is \
+    advice: "estimates from it treat observed labels as relevant and ignore retractions; if there are many, the later snapshot is \
              not the truth of these rows",
 };
 /// Test rows that differ from the rows with a later snapshot.
@@ -134,9 +134,9 @@ pub static U011: Check = Check {
 /// Out-of-fold predictions that differ from those of the audited model.
 pub static U012: Check = Check {
     code: "U012",
-    title: "out-of-fold predictions are not as good as those for the test rows, or better",
+    title: "out-of-fold predictions are worse or better than those for the test rows",
     severity: Severity::Warning,
-    advice: "use at least 10 folds ('unmissed crossfit --folds 10'), rows that were drawn alike, and models that did not see the rows",
+    advice: "use at least 10 folds ('unmissed crossfit --folds 10'), rows drawn in the same way, and models that were not trained on the rows",
 };
 /// Labels that go missing together.
 pub static U013: Check = Check {
@@ -158,7 +158,7 @@ pub static U015: Check = Check {
     code: "U015",
     title: "difference of models under a contradicted propensity model",
     severity: Severity::Warning,
-    advice: "do not choose a model by it: use the differences of estimates that were made from the evidence, or observed ones",
+    advice: "do not choose a model by it: use differences under estimates from the evidence, or observed ones",
 };
 
 /// Ids of predictions against those of labels.
@@ -166,7 +166,7 @@ pub static U016: Check = Check {
     code: "U016",
     title: "label ids are off by one",
     severity: Severity::Error,
-    advice: "count the labels of both files from 0: write the predictions again with every id moved by one",
+    advice: "count the labels of both files from 0: write the predictions again with every id shifted by one",
 };
 /// Rows of predictions against those of labels.
 pub static U017: Check = Check {
@@ -187,7 +187,7 @@ pub static U019: Check = Check {
     code: "U019",
     title: "test rows are among the training rows",
     severity: Severity::Error,
-    advice: "scores of rows that a model was trained on say nothing about others: pass the training labels as --train, and test rows that were left out",
+    advice: "scores on rows that a model was trained on say nothing about new rows: pass the training labels as --train, and test rows that were not trained on",
 };
 /// Lists shorter than k.
 pub static U020: Check = Check {
@@ -208,12 +208,12 @@ pub static U022: Check = Check {
     code: "U022",
     title: "the rate contradicts the labels",
     severity: Severity::Error,
-    advice: "the rate is the share of pairs that were shown, relevant or not: give that of this set, or rates per label",
+    advice: "the rate is the share of pairs that were shown, relevant or not: give the rate of this set, or rates per label",
 };
 /// Scores the wrong way up.
 pub static U023: Check = Check {
     code: "U023",
-    title: "scores are the wrong way up",
+    title: "scores are inverted",
     severity: Severity::Error,
     advice: "higher scores must mean more likely: pass 1 - p, or the negative distance or rank",
 };
@@ -265,7 +265,7 @@ pub struct Finding {
     /// The model that it is about, when it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether it is about a curve that an audit added by itself: good to know, but nothing that its user did.
+    /// Whether it is about a curve that the audit added itself, not one that the user passed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub added: bool,
 }

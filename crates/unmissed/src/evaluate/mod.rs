@@ -1,6 +1,6 @@
 //! Evaluation: every metric, every estimator, every propensity model, in one pass.
 //!
-//! [`Evaluation`] collects what is asked for. One parallel pass over the rows selects the top k of each row once and leaves a
+//! [`Evaluation`] collects the request. One parallel pass over the rows selects the top k of each row once and produces a
 //! [`Tally`]: sums of row terms by chunk of rows, and whole numbers by label. Its finish gives an [`EvaluationResult`]: rows with
 //! values, standard errors and intervals, paired comparisons of models, and findings. Tallies can be written, read and merged, so
 //! threads, files and machines are the same thing: the result is the same to the last bit. An [`Evaluator`] takes rows batch by batch.

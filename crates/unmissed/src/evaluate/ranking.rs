@@ -1,7 +1,7 @@
 //! How models compare: from paired differences with intervals, never from the order of two values.
 //!
-//! A model is called better than another only where the interval of their difference excludes 0 and the difference stands after Holm's
-//! adjustment for all pairs that are compared.
+//! A model is called better than another only if the interval of their difference excludes 0 and the difference is significant
+//! after Holm's adjustment for all pairs that are compared.
 
 use super::compare::holm;
 use super::report::{Comparison, EvaluationResult};
@@ -43,7 +43,7 @@ pub struct Lead {
     pub low: Option<f64>,
     /// Upper end of the interval.
     pub high: Option<f64>,
-    /// Whether the difference stands after Holm's adjustment for all pairs compared.
+    /// Whether the difference is significant after Holm's adjustment for all pairs compared.
     pub stands: bool,
 }
 
@@ -226,8 +226,11 @@ impl Lead {
             return format!("difference {} points, which has no interval", points([self.difference])[0]);
         };
         let [difference, low, high] = points([self.difference, low, high]);
-        let chance =
-            if self.excludes_zero() { format!(", no more than {pairs} comparisons bring by chance") } else { String::new() };
+        let chance = if self.excludes_zero() {
+            format!(", no more than expected by chance among {pairs} comparisons")
+        } else {
+            String::new()
+        };
         format!("difference {difference} points, {low} to {high}{chance}")
     }
 }

@@ -1,4 +1,4 @@
-//! What an evaluation gives: rows, comparisons, findings. Data first; whoever renders them only draws.
+//! The result of an evaluation: rows, comparisons, findings. Plain data; renderers only draw them.
 
 use super::findings::Finding;
 use super::plan::settings::GroupShare;
@@ -73,7 +73,7 @@ pub struct Comparison {
     pub high: Option<f64>,
     /// Probability of a difference at least as large if there were none; not adjusted.
     pub p: Option<f64>,
-    /// Whether the difference stands after Holm's adjustment for all comparisons of the evaluation.
+    /// Whether the difference is significant after Holm's adjustment for all comparisons of the evaluation.
     pub significant: bool,
     /// The bounds of the difference if propensities are off, when they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct Comparison {
 pub struct EvaluationResult {
     /// The numbers, in order of metric, k, estimator, propensity, group and model.
     pub rows: Vec<Row>,
-    /// Differences of models, when there are several.
+    /// Differences between models, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
     /// The groups and how much they hold, when there are several.

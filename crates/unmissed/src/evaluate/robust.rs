@@ -1,6 +1,6 @@
 //! Doubly robust row terms: guesses for every pair, corrected by the pairs whose status is known.
 //!
-//! From observed labels alone there is none: `eta + (y~ - p eta)/p` is `y~/p` whatever eta is. With known pairs there are two:
+//! Observed labels alone allow no such estimate: `eta + (y~ - p eta)/p` is `y~/p` whatever eta is. Known pairs allow two:
 //!
 //! - [`shown_term`], (A): pairs shown at a known rate c, `(nk)^-1 sum [mu + (s/c)(y - mu)]`, s = 1 for pairs that were shown.
 //!   Unbiased for any mu that was not fitted to the same rows.

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// How large experiments are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Seconds: whether everything works, not what comes out.
+    /// Seconds: to see whether everything works; the results mean nothing.
     Tiny,
-    /// Minutes: what comes out, roughly.
+    /// Minutes: rough results.
     Quick,
     /// The paper's.
     Full,
@@ -65,7 +65,7 @@ impl Context<'_> {
         }
         self.progress.begin(what, 0);
         let part = make()?;
-        std::fs::create_dir_all(folder).map_err(|cause| Error::io("cannot make the folder", folder, cause))?;
+        std::fs::create_dir_all(folder).map_err(|cause| Error::io("cannot create the folder", folder, cause))?;
         write_json(&path, &part)?;
         Ok(part)
     }

@@ -1,4 +1,4 @@
-//! `counterexample`: label-wise propensities do not determine what is missing.
+//! `counterexample`: per-label propensities do not determine what is missing.
 //!
 //! Two labels with propensity 1/2 each go missing together (P), or never together (P'). An unbiased loss `v` would have to meet
 //! five linear equations in its four values. See [`crate::propensity::noise`].

@@ -88,7 +88,7 @@ impl DataFolder {
         (self.ending(TRAIN).is_some() && self.ending(TEST).is_some()) || OTHERS.iter().any(|name| self.file(name).is_some())
     }
 
-    /// The file of this name, when it is there.
+    /// The file of this name, if it exists.
     pub(super) fn file(&self, name: &str) -> Option<PathBuf> {
         let path = self.folder.join(name);
         path.is_file().then_some(path)

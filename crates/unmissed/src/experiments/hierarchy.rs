@@ -1,4 +1,4 @@
-//! `hierarchy`: propensities from a hierarchy of labels, and how the constants of JPV depend on whom one asks.
+//! `hierarchy`: propensities from a hierarchy of labels, and how the constants of JPV depend on preprocessing.
 
 use super::{Context, Experiment, Outcome, Took};
 use crate::cells;
@@ -33,7 +33,7 @@ impl Named for Hierarchy {
 
 impl Experiment for Hierarchy {
     fn reproduces(&self) -> &'static str {
-        "the figure of estimates for Wikipedia-500K, and the complaint that a and b depend on preprocessing"
+        "the figure of estimates for Wikipedia-500K, and the objection that a and b depend on preprocessing"
     }
 
     fn needs(&self) -> &'static str {
@@ -103,7 +103,7 @@ impl Experiment for Hierarchy {
         } else {
             outcome.tables.push(table);
             outcome.notes.push(
-                "A fit that ends where its constants are bounded (a = 0, a = 20, b = 1e6) says that the curve does not describe these estimates."
+                "A fit that ends at the bounds of its constants (a = 0, a = 20, b = 1e6) shows that the curve does not describe these estimates."
                     .into(),
             );
         }

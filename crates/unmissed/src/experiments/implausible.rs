@@ -30,7 +30,7 @@ impl Named for Implausible {
         "implausible"
     }
     fn summary(&self) -> &'static str {
-        "normalized beside unnormalized propensity-scored precision, and the truth beside both"
+        "normalized and unnormalized propensity-scored precision, compared with the truth"
     }
 }
 
@@ -40,7 +40,7 @@ impl Experiment for Implausible {
     }
 
     fn needs(&self) -> &'static str {
-        "what mismatch works on, whose models it shares: after it, nothing is trained"
+        "the data of mismatch, whose models it shares: after it, nothing is trained"
     }
 
     fn duration(&self) -> Took {

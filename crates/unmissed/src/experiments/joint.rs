@@ -51,7 +51,7 @@ impl Named for Joint {
         "joint"
     }
     fn summary(&self) -> &'static str {
-        "propensities that are learned jointly with the classifier, against the true ones"
+        "propensities learned jointly with the classifier, against the true ones"
     }
 }
 
@@ -109,8 +109,8 @@ impl Experiment for Joint {
         }
         outcome.tables.push(table);
         outcome.notes.push(format!(
-            "Errors are over labels with at least {LEAST} observed positives. From observed labels alone a low probability and a low propensity \
-             cannot be told apart unless some rows carry a label nearly surely; the paper says so too."
+            "Errors are over labels with at least {LEAST} observed positives. From observed labels alone, a low probability and a \
+             low propensity cannot be told apart unless a label is nearly certain on some rows; the paper says so too."
         ));
         Ok(outcome)
     }

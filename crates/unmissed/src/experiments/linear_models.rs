@@ -28,7 +28,7 @@ const EARLY_RATES: [f64; 2] = [0.01, 0.05];
 pub(super) enum Correction {
     /// By the loss that training takes by default, with propensities raised to what the data allow, to the optimum.
     Default,
-    /// By the paper's loss, with propensities as they are, to the optimum.
+    /// By the paper's loss, without raising propensities, to the optimum.
     Unbiased,
     /// By the paper's loss and its training: Adam, stopped at the epoch that does best on held-out rows.
     EarlyStopping,

@@ -1,4 +1,4 @@
-//! The paper's experiments, one file each: what it prints, and what comes out here.
+//! The paper's experiments, one file each: the paper's numbers and ours.
 //!
 //! An experiment is an entry of [`EXPERIMENTS`]. It says which table or figure of the paper it belongs to, which data it needs and
 //! how long it takes; [`Experiment::run`] gives an [`Outcome`]: tables with our numbers beside the paper's, charts, and claims that

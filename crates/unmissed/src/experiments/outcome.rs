@@ -1,4 +1,4 @@
-//! What an experiment leaves: tables, charts, claims and notes.
+//! The result of an experiment: tables, charts, claims and notes.
 
 use crate::report::plot::Chart;
 use crate::report::{Column, Table};

@@ -1,4 +1,4 @@
-//! Numbers that the paper prints, to stand beside ours.
+//! Numbers from the paper, to compare with ours.
 
 /// A line of Table 1: data set, rows, min IR as printed, ILIR, obesity index (%), Pos-80 % (%).
 pub(super) struct Imbalance {

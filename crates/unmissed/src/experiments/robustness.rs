@@ -1,4 +1,4 @@
-//! `robustness`: what each estimate is worth when its assumption fails.
+//! `robustness`: the error of each estimate if its assumption fails.
 //!
 //! Labels of a survey go missing in five ways: independently with one propensity per label; together within a row; less often from some
 //! rows than from others; by groups of rows; and less often where a model would rank them first. A model is trained on what is left. Its
@@ -66,13 +66,13 @@ impl Named for Robustness {
         "robustness"
     }
     fn summary(&self) -> &'static str {
-        "how each estimate does when labels go missing otherwise than it assumes"
+        "errors of each estimate if labels do not go missing as it assumes"
     }
 }
 
 impl Experiment for Robustness {
     fn reproduces(&self) -> &'static str {
-        "the assumptions of section 2, one after the other broken"
+        "the assumptions of section 2, each violated in turn"
     }
 
     fn needs(&self) -> &'static str {
@@ -89,7 +89,7 @@ impl Experiment for Robustness {
         let numbers = CELLS.iter().map(|(metric, k)| Column::new(format!("{metric}@{k}")));
         let last = Column::new("intervals that hold").percent(0);
         let mut table = Table::new("robustness", words.chain(numbers).chain([last]))
-            .titled("Mean error in points, with its standard error over repetitions, and how often 95 % intervals hold the truth");
+            .titled("Mean error in points, with its standard error over repetitions, and how often 95 % intervals cover the truth");
         for (way, name) in WAYS.iter().enumerate() {
             let mut seen = Vec::new();
             for repetition in 0..context.size.pick(2, 8, 40) {
@@ -101,8 +101,8 @@ impl Experiment for Robustness {
         }
         outcome.tables.push(table);
         outcome.notes.push(
-            "Known propensities per label are the means over the rows that have the label: no estimate with one number per label could do \
-             better. Judged pairs and omega estimate sums over labels only."
+            "Known per-label propensities are the means over the rows that have the label: no estimate with one number per label \
+             can do better. Judged pairs and omega estimate sums over labels only."
                 .into(),
         );
         Ok(outcome)

@@ -1,4 +1,4 @@
-//! `scaling`: JPV goes to 1 when the data are copied; power and Richards do not move.
+//! `scaling`: JPV tends to 1 when the data are copied; power and Richards do not change.
 //!
 //! Copying every row k times changes nothing about what is missing, yet `p = 1 / (1 + (ln n - 1)(b+1)^a (n_j + b)^(-a))` grows
 //! with n at a fixed prior.
@@ -28,7 +28,7 @@ impl Named for Scaling {
         "scaling"
     }
     fn summary(&self) -> &'static str {
-        "the limit of JPV as data are copied, against power and Richards, which do not move"
+        "the limit of JPV as data are copied, against power and Richards, which do not change"
     }
 }
 

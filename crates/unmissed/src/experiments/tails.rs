@@ -1,4 +1,5 @@
-//! `tails`: what each objective buys. Missing labels and long tails are different problems; correcting for one is no cure of the other.
+//! `tails`: the effect of each objective. Missing labels and long tails are different problems; correcting for one does not solve
+//! the other.
 
 use super::biased_data::true_propensities;
 use super::linear_models::{Correction, DEPTH, Method, marked};
@@ -37,7 +38,7 @@ impl Named for Tails {
 
 impl Experiment for Tails {
     fn reproduces(&self) -> &'static str {
-        "section 4.4, which argues it without numbers"
+        "section 4.4, which argues without numbers"
     }
 
     fn needs(&self) -> &'static str {
@@ -67,8 +68,8 @@ impl Experiment for Tails {
         }
         outcome.notes.push(
             "Tail-weighted models rank labels by probability times weight. The weight of the vanilla model is the inverse of a label's \
-             observed frequency, that of the corrected model the inverse of its complete frequency, p_j / n_j: what the propensities \
-             corrected is not corrected again. The gain in weighted precision is the inverse of the complete frequency for all. Lower is \
+             observed frequency, that of the corrected model the inverse of its complete frequency, p_j / n_j, so that nothing is \
+             corrected twice. The gain in weighted precision is the inverse of the complete frequency for all. Lower is \
              better for abandonment. Optimised lists are chosen for all test rows together from the model's probabilities and training counts; \
              test labels take no part. The vanilla model's are optimised as if nothing were missing, and 'vanilla, divided' has its \
              probabilities divided by the true propensities. A mixture of share s is s macro-F and 1 - s precision."
@@ -117,7 +118,7 @@ impl Line {
 fn table(lines: &[Line]) -> Table {
     let shown = METRICS.map(|name| Column::new(format!("{name}@{DEPTH}")).fixed(2));
     let mut table = Table::new("tails", std::iter::once(Column::new("labels")).chain(shown))
-        .titled("What each objective buys (%), on complete test labels of a survey");
+        .titled("Metrics by objective (%), on complete test labels of a survey");
     for line in lines {
         let cells = line.values.iter().map(|value| crate::report::Cell::from(100.0 * value));
         table.row(cells![line.name()].into_iter().chain(cells));
@@ -172,12 +173,12 @@ fn claims(outcome: &mut Outcome, lines: &[Line], model: &str) {
         let found = format!("{gain:+.2} points of {metric}@{DEPTH}, {price:+.2} of precision@{DEPTH}");
         if metric == "macro-f" {
             outcome.must(
-                format!("{model}: labels that are optimised for macro-f have more of it than the most probable ones"),
+                format!("{model}: labels optimised for macro-f score higher on it than the most probable ones"),
                 gain > 0.0,
                 found,
             );
         } else {
-            outcome.reports(format!("{model}: what labels gain that are optimised for {metric}"), found);
+            outcome.reports(format!("{model}: gain of labels optimised for {metric}"), found);
         }
     }
 }

@@ -70,7 +70,7 @@ impl Experiment for Timelapse {
                 format!("off by {:.1} points, JPV by {:.1}", 100.0 * off("timelapse"), 100.0 * off("jpv")),
             );
             outcome.reports(
-                format!("{}: even they overshoot", given.name),
+                format!("{}: even these are too high", given.name),
                 "labels that a model ranks first are less likely to be missing than the average of their label: p depends on the row",
             );
         }

@@ -1,13 +1,13 @@
-//! `logistic`: the log loss, which takes what is observed for the truth.
+//! `logistic`: the log loss, which treats observed labels as the truth.
 //!
 //! `l(y, z) = ln(1 + e^z) - y z`, y 1 when the label was observed and else 0. Convex, not below 0.
 //!
 //! # Good for
-//! Labels that are complete, or when nothing is known about what is missing; ranking observed labels.
+//! Complete labels, or labels about whose missingness nothing is known; ranking observed labels.
 //!
 //! # Assumes
-//! Nothing is missing: otherwise the minimiser is the probability to be observed, `p eta`, not the probability `eta` to be
-//! relevant (dividing predictions by p corrects that).
+//! Nothing is missing: otherwise the minimiser is the probability of being observed, `p eta`, not the probability of relevance
+//! `eta` (dividing predictions by p corrects that).
 //!
 //! # Reference
 //! At z = 0 the value is ln 2 and the slope 1/2 - y.

@@ -6,7 +6,7 @@
 //! the unbiased loss wherever B is positive. Newton's method takes `tau ln(1 + e^(B / tau))` for `max(0, B)`, with tau a twentieth
 //! of the label's estimated frequency; Adam goes back along B on batches on which B is negative, as in the reference.
 //!
-//! What is said here of one pair is `unbiased-logistic` itself.
+//! For a single pair, this is `unbiased-logistic` itself.
 //!
 //! # Good for
 //! Propensities that may be too small, where `unbiased-logistic` follows a label to infinity. `plugin-logistic` bounds the same
@@ -39,7 +39,7 @@ impl Named for NonnegativeLogistic {
         "nonnegative-logistic"
     }
     fn summary(&self) -> &'static str {
-        "unbiased log loss whose part of irrelevant labels is kept from falling below 0"
+        "unbiased log loss whose part for irrelevant labels cannot fall below 0"
     }
 }
 

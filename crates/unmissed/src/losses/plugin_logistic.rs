@@ -39,7 +39,7 @@ impl Named for PluginLogistic {
         "plugin-logistic"
     }
     fn summary(&self) -> &'static str {
-        "likelihood of what is observed, p times the probability to be relevant; not convex"
+        "likelihood of the observed labels, p times the probability of relevance; not convex"
     }
 }
 

@@ -1,4 +1,4 @@
-//! `squared-hinge`: the loss of the L2 support vector machine, which takes what is observed for the truth.
+//! `squared-hinge`: the loss of the L2 support vector machine, which treats observed labels as the truth.
 //!
 //! `l(1, z) = max(0, 1 - z)^2`, `l(0, z) = max(0, 1 + z)^2`. Convex, not below 0.
 //!

@@ -2,7 +2,7 @@
 //!
 //! `(y/p) max(0, 1 - z)^2 + (1 - y/p) max(0, 1 + z)^2`. Its mean over what goes missing is the squared hinge on the true labels.
 //! Not convex: where a label with p < 1 is observed, the second term has a negative factor, and the loss falls quadratically
-//! for z > 1. Only a strong decay or an early end keeps training from running away.
+//! for z > 1. Only a strong decay or early stopping keeps training from diverging.
 //!
 //! # Good for
 //! Reproducing the literature.

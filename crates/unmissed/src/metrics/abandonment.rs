@@ -36,7 +36,7 @@ impl Named for Abandonment {
         "abandonment"
     }
     fn summary(&self) -> &'static str {
-        "share of rows with nothing relevant in the top k (small is good)"
+        "share of rows with nothing relevant in the top k (lower is better)"
     }
 }
 

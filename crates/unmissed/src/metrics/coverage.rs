@@ -1,6 +1,6 @@
-//! `coverage`: the share of the m labels that are right at least once.
+//! `coverage`: the share of the m labels with at least one hit.
 //!
-//! `coverage@k = m^-1 #{j : some row has j relevant and in its top k}`. As observed it is a lower bound: a missing label can
+//! `coverage@k = m^-1 #{j : some row has j relevant and in its top k}`. The observed value is a lower bound: a missing label can
 //! only add a hit. Unbiased, on request: `m^-1 sum_j [1 - (1 - q_j)^h_j]` with h_j observed hits.
 //!
 //! Divided by all m labels, whether they occur in the test rows or not (in a group: by the group's labels); with the convention
@@ -36,7 +36,7 @@ impl Named for Coverage {
         "coverage"
     }
     fn summary(&self) -> &'static str {
-        "share of all labels that are right at least once; as observed, a lower bound"
+        "share of all labels with at least one hit; the observed value is a lower bound"
     }
 }
 
@@ -52,7 +52,7 @@ impl Metric for Coverage {
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "coverage asks for one hit a label, so it is not a sum over rows; the observed value is a lower bound"
+        "coverage needs one hit per label, so it is not a sum over rows; the observed value is a lower bound"
     }
     fn shape(&self) -> Shape {
         Shape::Label(&Coverage)

@@ -1,4 +1,4 @@
-//! How a number is obtained from incomplete labels, and what has to be true for it.
+//! How a number is estimated from incomplete labels, and what the estimate assumes.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -61,11 +61,11 @@ impl Estimator {
         match self {
             Estimator::Observed => "as if nothing were missing",
             Estimator::Unbiased => "observed labels weighted by inverse propensities, per label or row-dependent (rows:FILE)",
-            Estimator::Normalized => "unbiased, divided by the best that any ranking could have on the same observed labels",
-            Estimator::Clipped => "unbiased with inverse propensities cut at --clip, with a bound of its bias",
+            Estimator::Normalized => "unbiased, divided by the best value of any ranking on the same observed labels",
+            Estimator::Clipped => "unbiased with inverse propensities clipped at --clip, with a bound on its bias",
             Estimator::Hajek => "self-normalised over the pairs of a controlled set that were shown (--shown)",
             Estimator::Omega => {
-                "observed plus what a regression on training rows with a later snapshot expects to be missed (--later)"
+                "observed plus the missed hits that a regression on training rows with a later snapshot expects (--later)"
             }
             Estimator::Ratio => "observed times later over observed hits, from the fit of row-dependent propensities (rows:FILE)",
             Estimator::DoublyRobust => "guesses by rank, corrected by pairs of known status (--shown with --rate, or --later)",
@@ -109,7 +109,7 @@ impl fmt::Display for Estimator {
 pub enum Assumption {
     /// Nothing beyond the data, and nothing about labels that are missing.
     Complete,
-    /// A label-wise propensity: true for sums over labels.
+    /// A per-label propensity: true for sums over labels.
     LabelWise,
     /// Label-wise, and divided by a best value that is computed from the same observed labels.
     LabelWiseRelative,
@@ -156,41 +156,41 @@ impl Assumption {
     pub fn sentence(self) -> &'static str {
         match self {
             Assumption::Complete => "complete labels: every label that is not observed is irrelevant",
-            Assumption::LabelWise => "label-wise propensities: unbiased if they are right",
+            Assumption::LabelWise => "per-label propensities: unbiased if they are right",
             Assumption::LabelWiseRelative => {
-                "label-wise propensities; relative to the best ranking of the observed labels, so not the value on complete labels"
+                "per-label propensities; relative to the best ranking of the observed labels, so not the value on complete labels"
             }
             Assumption::LabelWiseCounts => {
-                "label-wise propensities and the given numbers of relevant labels: unbiased if they are right"
+                "per-label propensities and the given numbers of relevant labels: unbiased if they are right"
             }
             Assumption::Independent => "right propensities, and labels of a row go missing independently of each other",
             Assumption::IndependentRows => "right propensities, and labels go missing independently across rows; high variance",
-            Assumption::Consistent => "label-wise propensities; a ratio of unbiased sums: consistent, not unbiased",
+            Assumption::Consistent => "per-label propensities; a ratio of unbiased sums: consistent, not unbiased",
             Assumption::LowerBound => "none: a lower bound, since missing labels can only add to it",
-            Assumption::Biased => "label-wise propensities, cut: too low by at most the stated bound",
+            Assumption::Biased => "per-label propensities, clipped: too low by at most the stated bound",
             Assumption::KnownRate => "pairs shown at the given rate, whatever the label",
             Assumption::KnownRatePooled => {
                 "pairs shown at the given rate, whatever the label; a ratio of sums over all rows: consistent, not unbiased"
             }
             Assumption::WithoutReplacement => "a fixed number of labels shown to each row, drawn without replacement",
-            Assumption::KnownPairs => "pairs shown at the given rate and known one by one: consistent, stays in range",
+            Assumption::KnownPairs => "pairs shown at the given rate, each of them known: consistent, stays in range",
             Assumption::RowDependent => {
-                "propensities of the given covariates: unbiased if their model is right; intervals include its refits"
+                "propensities that depend on the given covariates: unbiased if their model is right; intervals include its refits"
             }
             Assumption::RowDependentIndependent => {
-                "propensities of the given covariates, and labels of a row go missing independently given them; intervals include \
-                 its refits"
+                "propensities that depend on the given covariates, and labels of a row go missing independently given these; \
+                 intervals include refits of the model"
             }
             Assumption::SameMissed => {
-                "rows with both snapshots are like these rows, and later labels are the truth; no propensities, and guesses of what is \
-                 missed may be bad"
+                "rows with both snapshots are like these rows, and later labels are the truth; no propensities, and guesses of \
+                 missed labels may be bad"
             }
             Assumption::SameRatio => {
-                "later over observed hits are the same on these rows as on those with both snapshots; no model of propensities"
+                "the ratio of later to observed hits is the same on these rows as on those with both snapshots; no propensity model"
             }
             Assumption::ShownPairs => "pairs shown at the given rate; guesses fitted to other rows: unbiased for any guesses",
             Assumption::LaterRows => {
-                "which rows have later labels does not depend on what is missing; later labels are the truth; right if either the \
+                "which rows have later labels does not depend on which labels are missing; later labels are the truth; right if either the \
                  probabilities of missed labels or those of having later labels are right"
             }
             Assumption::JudgedPairs => {
@@ -246,7 +246,7 @@ pub(super) fn of_sums() -> &'static [Offer] {
     &SUMS[..7]
 }
 
-/// What a sum over labels has where every label counts alike.
+/// What a sum over labels has where every label counts equally.
 pub(super) fn of_unweighted_sums() -> &'static [Offer] {
     &SUMS[..8]
 }

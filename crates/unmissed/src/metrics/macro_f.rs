@@ -7,7 +7,7 @@
 //! slots; k may exceed the number of labels. In a group, the mean is over the group's labels.
 //!
 //! # Assumes
-//! Unbiased: right label-wise propensities; as a ratio of unbiased sums it is consistent, not unbiased. Labels with few
+//! Unbiased: right per-label propensities; as a ratio of unbiased sums it is consistent, not unbiased. Labels with few
 //! positives are far from that limit: the interval, a jackknife over rows, is about the expected value at this number of rows, and a
 //! note says how much the value would rise with many more, where that is more than half a standard error.
 //!

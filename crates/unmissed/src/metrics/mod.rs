@@ -1,9 +1,10 @@
-//! Metrics: what we want to know, on the true labels. How to get it from observed ones is another axis, the [`Estimator`].
+//! Metrics: what we want to know, on the true labels. How to estimate it from observed labels is a separate choice, the
+//! [`Estimator`].
 //!
 //! A metric is an entry of [`METRICS`], one file each. It declares its range, the estimators that exist for it with the
 //! assumption of each, and its [`Shape`], which is all that an evaluation needs to compute it in one pass:
 //!
-//! - [`Shape::Sum`]: the mean over rows of a sum over the relevant labels in the top k. Any label-wise propensity corrects it.
+//! - [`Shape::Sum`]: the mean over rows of a sum over the relevant labels in the top k. Any per-label propensity corrects it.
 //! - [`Shape::Product`]: the mean over rows of a product over the labels in the top k.
 //! - [`Shape::Set`]: the mean over rows of another function of the row's label set.
 //! - [`Shape::Label`]: the mean over labels of a function of the label's counts.

@@ -7,7 +7,7 @@
 //! the number of labels. A row with fewer than k labels cannot reach 1.
 //!
 //! # Assumes
-//! Unbiased: right label-wise propensities, nothing more.
+//! Unbiased: right per-label propensities, nothing more.
 //!
 //! # Reference
 //! Schultheis, Wydmuch, Babbar and Dembczynski, KDD 2022, table of metrics. By hand: a single hit at rank 1 of k = 3 is worth
@@ -48,7 +48,7 @@ impl Metric for Ndcg {
         of_unweighted_sums()
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "guesses of pairs are fitted for precision alone"
+        "guesses of pairs are fitted only for precision"
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&Ndcg)

@@ -39,7 +39,7 @@ impl Named for NdcgMin {
         "ndcg-min"
     }
     fn summary(&self) -> &'static str {
-        "discounted gain of the top k, divided by the best that the row's labels allow (nDCG of most libraries)"
+        "discounted gain of the top k, divided by the best value that the row's labels allow (nDCG of most libraries)"
     }
 }
 
@@ -50,7 +50,7 @@ impl Metric for NdcgMin {
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "ndcg-min divides each row by what its number of relevant labels allows, so it is not a sum over labels; 'ndcg' is"
+        "ndcg-min divides each row by the best value that its number of relevant labels allows, so it is not a sum over labels; 'ndcg' is"
     }
     fn shape(&self) -> Shape {
         Shape::Set(&NdcgMin)

@@ -1,4 +1,4 @@
-//! What other libraries and papers call metrics, and what to ask for here.
+//! Names of metrics in other libraries and papers, and what to ask for here.
 
 /// What to ask for instead of a name that is not ours; `None` for a name that nobody uses.
 pub(super) fn advice(name: &str) -> Option<String> {
@@ -30,8 +30,7 @@ pub(super) fn advice(name: &str) -> Option<String> {
             "there is no micro or sample F; ask for 'macro-f', or 'precision' and 'recall'".into()
         }
         "map" | "ap" | "average-precision" | "mean-average-precision" | "mrr" | "lrap" => {
-            "it is no sum over labels, so missing labels cannot be corrected label by label; ask for 'ndcg', which weighs ranks too"
-                .into()
+            "it is not a sum over labels, so it cannot be corrected label by label; ask for 'ndcg', which also weights ranks".into()
         }
         "auc" | "roc-auc" | "auroc" | "pr-auc" | "auprc" => {
             "it needs the scores of all labels; ask for 'precision', 'ndcg' or 'recall' at some k".into()
@@ -40,7 +39,7 @@ pub(super) fn advice(name: &str) -> Option<String> {
             "ask for 'abandonment', the share of rows without a hit in the top k, which is one minus the hit rate".into()
         }
         "accuracy" | "acc" | "hamming" | "hamming-loss" | "jaccard" | "subset-accuracy" | "exact-match" => {
-            "with many labels it says next to nothing about rankings; ask for 'precision' or 'recall' at some k".into()
+            "with many labels it says almost nothing about rankings; ask for 'precision' or 'recall' at some k".into()
         }
         "macro-precision" | "macro-recall" | "balanced-accuracy" => "ask for 'macro-f' or 'coverage', the means over labels".into(),
         base => format!("ask for '{}'", ours(base)?),
@@ -77,7 +76,7 @@ mod tests {
             ("psndcg", "propensity-scored ndcg"),
             ("f1", "unknown metric 'f1'; ask for 'macro-f'"),
             ("F1_score", "ask for 'macro-f'"),
-            ("map", "unknown metric 'map'; it is no sum over labels"),
+            ("map", "unknown metric 'map'; it is not a sum over labels"),
             ("MRR", "ask for 'ndcg'"),
             ("hit_rate", "ask for 'abandonment'"),
             ("prec", "ask for 'precision'"),

@@ -7,7 +7,7 @@
 //! the number of labels. Normalized 0/0 is null.
 //!
 //! # Assumes
-//! Unbiased: right label-wise propensities, nothing more.
+//! Unbiased: right per-label propensities, nothing more.
 //!
 //! # Reference
 //! Jain, Prabhu and Varma, KDD 2016. By hand: one row with labels {0, 2}, ranked 0, 1, 2, p = (0.5, 1, 0.25): precision@3 is

@@ -1,8 +1,9 @@
-//! `recall-known`: recall where the number of relevant labels of each row is given.
+//! `recall-known`: recall with a known number of relevant labels per row.
 //!
-//! `recall-known@k = |top k cap y| / |y|` with a given |y|, mean over rows. The number of relevant labels is sometimes known though
-//! they are not: a form says how many categories an article has, a count was kept when a list was cut. Then recall is a sum over
-//! labels, and any label-wise propensity corrects it: `sum_{j in top k} y~_j / (p_j |y|)`, the propensity-scored recall of the
+//! `recall-known@k = |top k cap y| / |y|` with a given |y|, mean over rows. The number of relevant labels is sometimes known
+//! although the labels are not: a form states how many categories an article has, or a count was kept when a list was truncated.
+//! Then recall is a sum over
+//! labels, and any per-label propensity corrects it: `sum_{j in top k} y~_j / (p_j |y|)`, the propensity-scored recall of the
 //! paper. Without counts there is `recall`, whose unbiased estimate needs labels that go missing independently.
 //!
 //! Rows without labels count 0 (left out with `empty-rows=skip`); fewer than k predictions: the open slots are misses; ties go to
@@ -10,7 +11,7 @@
 //! add up. A row with more observed labels than its count is an error.
 //!
 //! # Assumes
-//! Unbiased: right label-wise propensities and right counts, nothing more. Observed: nothing; it is a lower bound.
+//! Unbiased: right per-label propensities and right counts, nothing more. Observed: nothing; it is a lower bound.
 //!
 //! # Reference
 //! Schultheis, Wydmuch, Babbar and Dembczynski, KDD 2022, table of metrics. By hand: one hit with p = 0.5 among |y| = 4 relevant
@@ -40,7 +41,7 @@ impl Named for RecallKnown {
         "recall-known"
     }
     fn summary(&self) -> &'static str {
-        "recall where the number of relevant labels of each row is given (--label-counts)"
+        "recall with a known number of relevant labels per row (--label-counts)"
     }
 }
 
@@ -57,7 +58,7 @@ impl Metric for RecallKnown {
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "rows are divided by different numbers, so counts by label do not bound the bias of clipping; 'precision' has it"
+        "rows are divided by different numbers, so counts by label do not bound the bias of clipping; 'precision' has such a bound"
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&RecallKnown)

@@ -11,7 +11,7 @@
 //! labels. 0/0 is null. In a group both sums are over the group's labels. Computed without being asked for on controlled sets only.
 //!
 //! # Assumes
-//! Unbiased: right label-wise propensities (on a controlled set: labels shown at the given rate, whatever they are), and enough rows: consistent, not
+//! Unbiased: right per-label propensities (on a controlled set: labels shown at the given rate, whatever they are), and enough rows: consistent, not
 //! unbiased. Intervals are by the delta method, over rows or over masks; observed values have none over masks.
 //!
 //! # Reference
@@ -40,7 +40,7 @@ impl Named for RecallPooled {
         "recall-pooled"
     }
     fn summary(&self) -> &'static str {
-        "share of all relevant labels, of all rows together, in the top k; also on controlled sets"
+        "share of the relevant labels of all rows together that is in the top k; also on controlled sets"
     }
 }
 
@@ -54,7 +54,7 @@ impl Metric for RecallPooled {
         OFFERS
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "it is a ratio of two sums over all rows: observed, unbiased and judged ones exist"
+        "it is a ratio of two sums over all rows, with the estimators observed, unbiased and judged only"
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&RecallPooled)

@@ -1,4 +1,4 @@
-//! `weighted-precision`: precision where each label has a gain of its own.
+//! `weighted-precision`: precision with a gain for each label.
 //!
 //! `weighted-precision@k = k^-1 sum_{j in top k} w_j y_j`, mean over rows. Weights come from the user or from training
 //! frequencies (see [`weights`](super::weights)). Weights say what matters, propensities what is missing: they are two things,
@@ -7,7 +7,7 @@
 //! Conventions are those of `precision`, `empty-rows=skip` included. The range ends at the largest weight.
 //!
 //! # Assumes
-//! Unbiased: right label-wise propensities, nothing more.
+//! Unbiased: right per-label propensities, nothing more.
 //!
 //! # Reference
 //! Schultheis et al., KDD 2022, who note that tail-weighted and propensity-scored at once is never evaluated. By hand: one row
@@ -53,7 +53,7 @@ impl Metric for WeightedPrecision {
         of_sums()
     }
     fn why_not(&self, _estimator: Estimator) -> &'static str {
-        "hits by rank say nothing about how much the labels hit count; 'precision' has it"
+        "hits by rank say nothing about the weights of the labels that were hit; 'precision' has this estimator"
     }
     fn shape(&self) -> Shape {
         Shape::Sum(&WeightedPrecision)

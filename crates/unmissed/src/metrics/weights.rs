@@ -7,8 +7,9 @@
 //! that is equally good for every label keeps its value. Labels that were never seen in training get the weight of one positive.
 //!
 //! # Assumes
-//! Weights say what matters, propensities what is missing. `inverse` and the others are functions of observed frequencies: a label
-//! that is rare because it is seldom observed gets a large weight, and beside a correction with propensities it is corrected twice.
+//! Weights express what matters, propensities what is missing. `inverse` and the others are functions of observed frequencies: a
+//! label
+//! that is rare because it is rarely observed gets a large weight, and together with propensities it is corrected twice.
 //! `inverse-complete` uses the frequency that the complete labels would have, n_j / p_j, and so assumes right propensities.
 //!
 //! # Reference
@@ -51,7 +52,7 @@ impl Named for Scheme {
 }
 
 static SCHEMES: &[&Scheme] = &[
-    &Scheme { name: "uniform", summary: "every label counts alike", keys: &[], complete: false, weight: |_, _, _| 1.0 },
+    &Scheme { name: "uniform", summary: "every label counts equally", keys: &[], complete: false, weight: |_, _, _| 1.0 },
     &Scheme { name: "inverse", summary: "1 / n_j", keys: &[], complete: false, weight: |count, _, _| 1.0 / count },
     &Scheme {
         name: "inverse-complete",
@@ -106,7 +107,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     spec::find(SCHEMES, "weights", name).map(|_| ())
 }
 
-/// Whether a scheme follows from observed frequencies, so that labels weigh more that are seldom observed.
+/// Whether a scheme follows from observed frequencies, so that rarely observed labels have larger weights.
 pub(crate) fn follows_observed(name: &str) -> bool {
     SCHEMES.iter().any(|scheme| scheme.name == name && !scheme.complete && scheme.name != "uniform")
 }
@@ -121,10 +122,10 @@ fn relevant(stats: &LabelStats, scheme: &Scheme, propensities: Option<&Propensit
     let Some(propensities) = propensities else {
         return Err(Error::value(format!("the weights '{}' need propensities", scheme.name))
             .expected("one propensity for each label")
-            .hint("name one propensity model, or take 'inverse' for a model that was not corrected"));
+            .hint("name one propensity model, or use 'inverse' for a model that was not corrected"));
     };
     if propensities.len() as u64 != stats.labels() {
-        return Err(Error::value("the number of propensities is not that of the labels")
+        return Err(Error::value("the number of propensities does not match the labels")
             .expected(stats.labels().to_string())
             .found(propensities.len().to_string()));
     }

@@ -205,7 +205,7 @@ impl<'a> Optimization<'a> {
         let propensity = self.settle_propensity()?;
         let (candidates, _) = self.candidates(propensity.as_ref(), &mut Vec::new())?;
         if weighting.lines().len() != candidates.labels() {
-            return Err(Error::value("the weighting is not that of the labels")
+            return Err(Error::value("the weighting does not match the labels")
                 .expected(candidates.labels().to_string())
                 .found(weighting.lines().len().to_string()));
         }
@@ -228,7 +228,7 @@ impl<'a> Optimization<'a> {
             Some(Propensity::PerLabel(p)) if request.corrected => Ok((candidates, Some(p.inverse()))),
             Some(Propensity::PerLabel(p)) => Ok((candidates.divided_by(p)?, Some(p.inverse()))),
             Some(Propensity::RowDependent(_)) if request.corrected => {
-                Err(Error::value("row-dependent propensities have no use beside corrected scores")
+                Err(Error::value("row-dependent propensities cannot be used with corrected scores")
                     .hint("priors are corrected by one propensity per label: a curve or a table"))
             }
             Some(Propensity::RowDependent(rows)) => {
@@ -238,7 +238,7 @@ impl<'a> Optimization<'a> {
                 let ratio = |(after, before): (f64, &f64)| if *before > 0.0 { after / before } else { 1.0 };
                 let ratios = divided.sums().into_iter().zip(&before).map(ratio).collect();
                 notes.push(
-                    "priors are corrected by each label's mean over its stored pairs of the row-dependent propensities".to_owned(),
+                    "priors are corrected by the mean of the row-dependent propensities over each label's stored pairs".to_owned(),
                 );
                 Ok((divided, Some(ratios)))
             }
@@ -254,7 +254,7 @@ impl<'a> Optimization<'a> {
         };
         match &propensity {
             Some(propensity) if propensity.labels() as u64 != labels => {
-                Err(Error::value("the number of propensities is not that of the labels")
+                Err(Error::value("the number of propensities does not match the labels")
                     .expected(labels.to_string())
                     .found(propensity.labels().to_string()))
             }
@@ -305,21 +305,21 @@ impl<'a> Optimization<'a> {
         let Mass { source, not_stored, at_most, stored_over_counts, .. } = report.mass;
         match (source, not_stored) {
             (Positives::Train, Some(share)) => notes.push(format!(
-                "{} of the expected positives are not among the stored scores, as training counts say; they count as positives that \
-                 cannot be given",
+                "by the training counts, {} of the expected positives are not among the stored scores; they count as positives \
+                 that cannot be predicted",
                 percent(share)
             )),
             _ if mixture.needs_positives() && at_most > 0.0 => notes.push(format!(
-                "what is stored is taken for all expected positives; up to {} of them may not be stored, and what is claimed is then too \
-                 high",
+                "the stored scores are assumed to hold all expected positives; up to {} of these may not be stored, and the \
+                 reported values are then too high",
                 percent(at_most)
             )),
             _ => {}
         }
         if let Some(ratio) = stored_over_counts.filter(|ratio| *ratio > 1.25) {
             notes.push(format!(
-                "the stored probabilities add up to {ratio:.2} times the positives that training counts say: they are too high, and what \
-                 is claimed with them"
+                "the stored probabilities add up to {ratio:.2} times the positives that the training counts imply: they are too \
+                 high, and so are the reported values"
             ));
         }
         if let Some(spec) = self.request.weights.as_ref().filter(|_| mixture.needs_weights() && report.propensity.is_some()) {
@@ -327,7 +327,7 @@ impl<'a> Optimization<'a> {
         }
         if let Some(correction) = report.correction {
             notes.push(format!(
-                "scores were divided by propensities: {} of the stored pairs came out above 1 and were set to 1, which took {} of the \
+                "scores were divided by propensities: {} of the stored pairs exceeded 1 and were set to 1, which removed {} of the \
                  corrected probability",
                 percent(correction.capped_share),
                 percent(correction.capped_mass)
@@ -338,15 +338,14 @@ impl<'a> Optimization<'a> {
                 notes.push("intervals of expected values include the uncertainty of the propensities".to_owned())
             }
             Some(_) => notes.push(
-                "the propensities are taken as known: nothing says how uncertain they are, and intervals do not include it"
-                    .to_owned(),
+                "the propensities are taken as known: their uncertainty is not known, and intervals do not include it".to_owned(),
             ),
             None => {}
         }
         if !report.expected.is_empty() && report.measured.is_empty() {
             notes.push(
-                "expected values suppose that the probabilities are right; estimated ones are optimistic where they are chosen for being \
-                 high, and only known labels (--test, test= in Python) tell by how much"
+                "expected values assume that the probabilities are right; estimated probabilities that are chosen for being high \
+                 are optimistic, and only known labels (--test, test= in Python) show by how much"
                     .to_owned(),
             );
         }
@@ -363,8 +362,8 @@ fn by_rows<'a>(candidates: Candidates<'a>, model: &RowModel, scores: &Scores<'_>
         model.given().iter().filter(|given| given.level != CovariateLevel::Label).map(|given| given.name.as_str()).collect();
     if model.uses_observed_labels() || !told.is_empty() {
         let needs = if model.uses_observed_labels() { "the observed labels of the rows".to_owned() } else { told.join(", ") };
-        return Err(Error::value("the row-dependent propensities need what is not known of rows that are to be predicted")
-            .expected("covariates of the label and of its place among the scores")
+        return Err(Error::value("the row-dependent propensities need covariates that are not known for new rows")
+            .expected("covariates of the label and of its rank among the scores")
             .found(needs)
             .hint("fit them without these, or use propensities per label"));
     }

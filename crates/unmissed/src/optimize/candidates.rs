@@ -39,7 +39,9 @@ impl<'a> Candidates<'a> {
             ))
             .expected("a number in [0, 1]")
             .found(digits(f64::from(scores.values()[place])))
-            .hint("objectives are expected values: logits and distances have to be made probabilities first, 1 / (1 + exp(-z)) for logits"));
+            .hint(
+                "objectives are expected values: convert logits and distances to probabilities first, 1 / (1 + exp(-z)) for logits",
+            ));
         }
         let stored = |row: usize| scores.row_ids(row).len();
         if !at_most && let Some(row) = (0..scores.rows()).find(|row| stored(*row) < k) {
@@ -49,7 +51,7 @@ impl<'a> Candidates<'a> {
                 .hint("store more scores per row, or ask for at most k labels (--at-most, at_most=True in Python)"));
         }
         if scores.nnz() == 0 {
-            return Err(Error::value("the scores are empty").expected("at least one 'label:score'"));
+            return Err(Error::value("there are no scores").expected("at least one 'label:score'"));
         }
         Ok(Candidates { scores: Cow::Borrowed(scores), inverse: None })
     }
@@ -57,7 +59,7 @@ impl<'a> Candidates<'a> {
     /// Divides by propensities per label.
     pub(super) fn divided_by(mut self, propensities: &Propensities) -> Result<Candidates<'a>> {
         if propensities.len() != self.scores.cols() {
-            return Err(Error::value("the number of propensities is not that of the labels")
+            return Err(Error::value("the number of propensities does not match the labels")
                 .expected(self.scores.cols().to_string())
                 .found(propensities.len().to_string()));
         }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::request::Positives;
 use serde::Serialize;
 
-/// As much of the expected positives may be without a place among the stored scores before the stored sum is not taken for all.
+/// The largest share of expected positives that may be missing from the stored scores for the stored sum to count as complete.
 const TOLERATED: f64 = 0.01;
 
 /// How much of the expected positives the stored scores hold.
@@ -56,13 +56,13 @@ pub(super) fn expected_positives(
         (Positives::Auto, None) => {
             if let Some(objective) = needed_for.filter(|_| at_most > TOLERATED) {
                 return Err(Error::value(format!(
-                    "'{objective}' needs the expected positives of every label, and up to {:.0} % of them may not be stored",
+                    "'{objective}' needs the expected positives of every label, but up to {:.0} % of them may not be stored",
                     100.0 * at_most
                 ))
                 .expected("training labels, or scores of (almost) all labels that can be relevant")
                 .hint(
-                    "pass the training labels (--train, train= in Python), store more scores per row, or take what is stored for all \
-                     (--positives stored): what is claimed is then too high",
+                    "pass the training labels (--train, train= in Python), store more scores per row, or assume that the stored \
+                     scores are complete (--positives stored), which overstates the result",
                 ));
             }
             Positives::Stored

@@ -1,4 +1,4 @@
-//! What predictions score on known labels: did it help?
+//! The scores of predictions on known labels.
 //!
 //! Metrics that [evaluation](crate::evaluate) has are its numbers, with its intervals of paired differences. Mixtures, and
 //! objectives that are no metrics, are computed here from the labels' counts, with a jackknife over rows: leaving row i out changes

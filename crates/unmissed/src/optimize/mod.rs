@@ -1,4 +1,4 @@
-//! Which labels to give each row, when another metric than precision counts.
+//! Which labels to predict for each row if the metric is not precision.
 //!
 //! Ranking by probability is best for precision. For macro-F, coverage and other means over labels the best labels of a row depend on
 //! the other rows: a rare label that is given twice is worth more than a frequent one that is given a thousandth time. Here labels are

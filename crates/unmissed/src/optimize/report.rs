@@ -1,4 +1,4 @@
-//! What an optimisation gives.
+//! The result of an optimisation.
 
 use super::candidates::Correction;
 use super::expected::BeforeAfter;

@@ -50,7 +50,7 @@ impl Weighting {
     /// The k labels of each row that are worth most, or at most k that are worth anything. Their scores are their probabilities.
     pub fn apply(&self, rows: &Scores<'_>, k: usize, at_most: bool) -> Result<Scores<'static>> {
         if rows.cols() != self.lines.len() {
-            return Err(Error::value("the lines are not those of the labels")
+            return Err(Error::value("the lines do not match the labels")
                 .expected(rows.cols().to_string())
                 .found(self.lines.len().to_string()));
         }

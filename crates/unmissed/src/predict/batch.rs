@@ -1,4 +1,4 @@
-//! Rows on their way through a model: scaled, and their entries sorted by tiles of features.
+//! Rows prepared for a model: scaled, and their entries sorted by tiles of features.
 
 use super::Normalize;
 use super::kernel::TILE;

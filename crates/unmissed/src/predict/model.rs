@@ -16,15 +16,15 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {
-    /// Each row is divided by its Euclidean norm; a row of zeros stays as it is.
+    /// Each row is divided by its Euclidean norm; a row of zeros is not changed.
     L2,
-    /// Rows are taken as they are.
+    /// Rows are not scaled.
     None,
 }
 
 impl Normalize {
     /// What to do unless there is a reason: rows of sparse data, such as words of a text, are scaled; where at least half of all
-    /// features are there, their size means something, and rows are taken as they are.
+    /// features are nonzero, their size is meaningful, and rows are not scaled.
     ///
     /// ```
     /// use unmissed::data::{Csr, Dense, Features};
@@ -198,7 +198,7 @@ impl Model {
         Ok(Model { panels, ..self })
     }
 
-    /// Number of weights that are not zero, biases aside.
+    /// Number of nonzero weights, biases aside.
     pub fn nonzeros(&self) -> u64 {
         self.panels.par_iter().map(|panel| panel.nonzeros() as u64).sum()
     }

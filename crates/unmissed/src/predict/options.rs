@@ -1,4 +1,4 @@
-//! What a prediction shall be.
+//! Options of a prediction.
 
 use super::Model;
 use crate::data::IgnoredPairs;
@@ -16,7 +16,7 @@ use crate::sigmoid::sigmoid;
 /// is not clipped: above 1 the model or the propensities are off, and clipping would only mix up the ranks.
 #[derive(Clone, Copy)]
 pub struct PredictOptions<'a> {
-    /// The most labels per row.
+    /// Maximum number of labels per row.
     pub k: usize,
     /// Scores are logits instead of probabilities.
     pub logits: bool,
@@ -45,7 +45,7 @@ pub(super) fn check_options(options: &PredictOptions<'_>, labels: usize) -> Resu
         if found == labels {
             return Ok(());
         }
-        Err(Error::value(format!("the number of {what} is not that of the model's labels"))
+        Err(Error::value(format!("the number of {what} does not match the model's labels"))
             .expected(labels.to_string())
             .found(found.to_string()))
     };
@@ -53,7 +53,7 @@ pub(super) fn check_options(options: &PredictOptions<'_>, labels: usize) -> Resu
         return Err(Error::value("the number of labels per row is out of range").expected("at least 1").found("0"));
     }
     if options.logits && (options.propensities.is_some() || options.weights.is_some()) {
-        return Err(Error::value("logits cannot be divided by propensities or weighed")
+        return Err(Error::value("logits cannot be divided by propensities or weighted")
             .hint("leave the logits out: probabilities can be corrected"));
     }
     if let Some(propensity) = options.propensities {

@@ -23,7 +23,7 @@ pub(crate) fn zeros(count: usize) -> Vec<Line> {
 pub(crate) enum Panel {
     /// A line for each feature.
     Dense(Vec<Line>),
-    /// The weights that are not zero.
+    /// The nonzero weights.
     Sparse(Sparse),
 }
 
@@ -91,7 +91,7 @@ impl Panel {
         }
     }
 
-    /// Number of weights that are not zero.
+    /// Number of nonzero weights.
     pub(crate) fn nonzeros(&self) -> usize {
         match self {
             Panel::Dense(lines) => lines.iter().map(|line| count(&line.0)).sum(),

@@ -1,4 +1,4 @@
-//! All scores of rows, and what every way of scoring shares.
+//! All scores of rows, and code that all kinds of scoring share.
 
 use super::Model;
 use super::batch::{Batch, Chunk, batches};
@@ -84,7 +84,7 @@ impl Model {
                 if sums.iter().any(|line| line.0.iter().map(|score| score * 0.0).sum::<f32>() != 0.0) {
                     let labels = self.panel_labels(panel);
                     return Err(Error::value(format!("scores of labels {} to {} overflow", labels.start, labels.end - 1))
-                        .expected("features and weights of a sane size")
+                        .expected("features and weights of moderate size")
                         .hint("scale the features"));
                 }
                 show(panel, sums);

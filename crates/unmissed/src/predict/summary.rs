@@ -1,4 +1,4 @@
-//! What a model is like, in a few numbers.
+//! A model in a few numbers.
 
 use super::{Model, Normalize};
 use serde::Serialize;

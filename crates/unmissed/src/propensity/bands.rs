@@ -1,6 +1,7 @@
-//! Propensities by how frequent labels are: a table that people can read, whatever the number of labels.
+//! Propensities by label frequency: a readable table, whatever the number of labels.
 //!
-//! The propensity of a band is pooled: observed positives over what they stand for, `sum n_j / sum (n_j / p_j)`. For two
+//! The propensity of a band is pooled: observed positives over the relevant ones that they imply, `sum n_j / sum (n_j / p_j)`. For
+//! two
 //! snapshots, where `p_j = e_j / l_j`, that is the share of the band's later labels that were there before.
 
 use super::Propensities;

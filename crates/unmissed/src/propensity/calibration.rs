@@ -1,4 +1,4 @@
-//! Calibration by bands: inverse propensities for scores, so that each band of labels stands for as many positives as were seen.
+//! Calibration by bands: inverse propensities for scores, so that each band of labels implies as many positives as were observed.
 //!
 //! A shrunken estimate has the smallest error label by label, but it is biased in sums over labels, above all where it is
 //! floored at 1. Labels are put into bands by their training counts, each with enough controlled positives, and all inverse propensities of a band

@@ -1,13 +1,13 @@
-//! What the data say about propensities: checks that turn a belief into something that can fail.
+//! Checks of propensities against the data.
 //!
-//! - [`copies`]: how p changes when the data are copied k times, which adds no information. A curve in the prior does not
-//!   move; JPV goes to 1.
+//! - [`copies`]: how p changes when the data are copied k times, which adds no information. A curve in the prior does not change;
+//!   JPV tends to 1.
 //! - [`implied_priors`]: `pi~_j / p_j` is the true prior; above 1 the propensity is impossible.
 //! - [`effective_sample_size`]: `(sum w)^2 / sum w^2` of the weights 1/p over all observed positives.
 //! - [`distance`]: controlled positives that the propensities predict, against those that were found.
-//! - [`extrapolated`]: the share of label occurrences whose propensity rests on a curve where there were no data.
+//! - [`extrapolated`]: the share of label occurrences whose propensity comes from a curve outside its data.
 //!
-//! They return data; saying what to think of them is the report's business.
+//! They return data; the report interprets them.
 
 use super::estimators::Direct;
 use super::fit::Fit;

@@ -1,4 +1,4 @@
-//! What a parametric propensity curve is to the rest of the library.
+//! The interface of a parametric propensity curve.
 
 use crate::data::LabelStats;
 use crate::error::Result;
@@ -90,7 +90,7 @@ impl Sample {
 pub struct At {
     /// The data.
     pub sample: Sample,
-    /// Positives of the label, n_j; half a positive stands for a label that was never seen.
+    /// Positives of the label, n_j; half a positive for a label that was never observed.
     pub count: f64,
     /// Observed prior, smoothed: `pi~_j`.
     pub prior: f64,

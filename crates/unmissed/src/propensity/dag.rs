@@ -1,4 +1,4 @@
-//! A hierarchy of labels: who is whose parent, without cycles.
+//! A hierarchy of labels: parents of labels, without cycles.
 
 use super::pairs::{Columns, by_left, read_pairs};
 use crate::data::check_label_limit;

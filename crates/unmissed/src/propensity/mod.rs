@@ -1,16 +1,16 @@
-//! Propensities: how likely it is that a relevant label was observed, and what that belief is worth.
+//! Propensities: how likely it is that a relevant label was observed, and how far that number can be trusted.
 //!
 //! The per-label model says `P[y~_j = 1 | y_j = 1] = p_j`: each label has one propensity, whatever the row. There are two
 //! ways to get it:
 //!
-//! - assume a curve in the label's frequency ([`models`]: `jpv`, `power`, `richards`, ...), with constants that somebody
-//!   else fitted, or that [`fit`] fits to an estimate;
+//! - assume a curve in the label's frequency ([`models`]: `jpv`, `power`, `richards`, ...), with constants from the literature, or
+//!   that [`fit`] fits to an estimate;
 //! - estimate it ([`estimators`]) from a bias-controlled sample, a later snapshot, a hierarchy or a relation of labels.
 //!
-//! Either way the result is a [`Propensities`]: a number in (0, 1] for every label, with its origin, its uncertainty where
-//! there is one, and whether it bounds the truth. A curve is a [`Curve`] (value, gradient, bounds) and with numbers for its
-//! constants a [`Phi`], the paper's phi. [`checks`] puts it to the test against what the data say, [`table_file`]
-//! keeps it in files, and [`noise`] has the general observation model, for few labels, of which the per-label one is a case.
+//! Either way the result is a [`Propensities`]: a number in (0, 1] for every label, with its origin, its uncertainty if known, and
+//! whether it bounds the truth. A curve is a [`Curve`] (value, gradient, bounds) and with numbers for its
+//! constants a [`Phi`], the paper's phi. [`checks`] tests it against the data, [`table_file`] reads and writes it,
+//! and [`noise`] has the general observation model, for few labels, of which the per-label one is a case.
 //!
 //! A [`Propensity`] is what evaluation takes: propensities per label, or [`rows`]: row-dependent ones.
 //!

@@ -12,7 +12,7 @@
 //!
 //! # Reference
 //! Schultheis et al., KDD 2022, appendix. Two labels, each with propensity 1/2, can go missing together or never together. The
-//! label-wise propensities are the same, yet whatever loss is unbiased under one kind of missingness is biased under the
+//! per-label propensities are the same, yet whatever loss is unbiased under one kind of missingness is biased under the
 //! other: on the full set {0, 1}, with `l(A)` the loss when A is observed, they ask for
 //! `(l({0,1}) + l({}))/2` and for `(l({0}) + l({1}))/2` to be the loss of the true set. Five equations, four unknowns:
 //!
@@ -55,13 +55,13 @@ impl Observation {
     pub fn from_masks(labels: usize, masks: &[f64]) -> Result<Observation> {
         checked(labels)?;
         if masks.len() != 1 << labels {
-            return Err(Error::value("the number of masks is off")
+            return Err(Error::value("the number of masks is wrong")
                 .expected(format!("{}, one for each set of {labels} labels", 1 << labels))
                 .found(masks.len().to_string()));
         }
         let total: f64 = masks.iter().sum();
         if masks.iter().any(|p| p.is_nan() || *p < 0.0) || (total - 1.0).abs() > 1e-9 {
-            return Err(Error::value("the masks are no distribution")
+            return Err(Error::value("the masks are not a distribution")
                 .expected("probabilities that add up to 1")
                 .found(total.to_string()));
         }
@@ -158,7 +158,7 @@ impl Observation {
             return Err(Error::value("the observation matrix is singular")
                 .expected("every set of labels to be seen whole with some probability")
                 .found(format!("{{{}}} never is", names.join(", ")))
-                .hint("quantities of these labels taken together cannot be estimated from what is observed"));
+                .hint("joint quantities of these labels cannot be estimated from observed labels"));
         }
         let column = |set: usize| {
             let mut entries = vec![0.0; 1 << set.count_ones()];

@@ -72,7 +72,7 @@ impl Origin {
         }
     }
 
-    /// The fitted curve behind an estimate: towards which it was shrunken, or which stands for labels without data.
+    /// The fitted curve behind an estimate: towards which it was shrunken, or which gives the values of labels without data.
     pub fn curve_behind(&self) -> Option<&Phi> {
         match self {
             Origin::Estimate { curve, .. } => Some(curve),

@@ -103,12 +103,12 @@ impl Phi {
         text
     }
 
-    /// The propensity of a label with `count` positives, at most 1. The formula as it stands: a count of 0 is taken as 0.
+    /// The propensity of a label with `count` positives, at most 1. The plain formula: a count of 0 is used as 0.
     pub fn at(&self, sample: Sample, count: f64) -> f64 {
         self.curve.value(&self.theta, sample.at(count, self.alpha)).min(1.0)
     }
 
-    /// The count at which a label is evaluated: half a positive stands for none, unless the prior is smoothed anyway.
+    /// The count at which a label is evaluated: half a positive instead of none, unless the prior is smoothed anyway.
     pub fn seen(&self, count: u64) -> f64 {
         if self.alpha > 0.0 { count as f64 } else { (count as f64).max(0.5) }
     }
@@ -140,8 +140,10 @@ impl Phi {
         let propensities = Propensities::clipping(PropensitySpec::Curve(self.clone()), values, sources)?;
         Ok(match unseen {
             0 => propensities,
-            _ => propensities
-                .with_note(format!("{unseen} labels were never observed: the curve at {} positives stands for them", self.seen(0))),
+            _ => propensities.with_note(format!(
+                "{unseen} labels were never observed: they get the value of the curve at {} positives",
+                self.seen(0)
+            )),
         })
     }
 }

@@ -227,7 +227,7 @@ impl Propensities {
         if found == self.values.len() {
             return Ok(());
         }
-        Err(Error::value(format!("the number of {what} is off"))
+        Err(Error::value(format!("the number of {what} is wrong"))
             .expected(format!("{}, one for each label", self.values.len()))
             .found(found.to_string()))
     }
@@ -316,7 +316,7 @@ impl Propensities {
         !self.common_errors.is_empty() || self.inverse_variances.as_ref().is_some_and(has_variance)
     }
 
-    /// What everybody who uses the values should know.
+    /// What users of the values should know.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -55,7 +55,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Whether the label gets an estimate of its own; the curve stands for the others.
+    /// Whether the label gets an estimate of its own; the others get the value of the curve.
     pub(super) fn has_data(&self, how: &Ratio) -> bool {
         self.usable && self.whole > 0 && (how.shrink || self.part > 0)
     }
@@ -95,13 +95,13 @@ pub(super) fn estimate(
     let propensities = match bound {
         Bound::Exact => propensities,
         Bound::Upper => propensities.with_note("an upper bound: labels that neither source recorded stay invisible"),
-        Bound::Lower => propensities.with_note("a lower bound: labels that are never sure have a larger propensity"),
+        Bound::Lower => propensities.with_note("a lower bound: labels that are never certain have a larger propensity"),
         Bound::None => propensities.with_note("neither an upper nor a lower bound of the propensity"),
     };
     Ok((
         match filled {
             0 => propensities,
-            _ => propensities.with_note(format!("{filled} labels have no data: the fitted curve stands for them")),
+            _ => propensities.with_note(format!("{filled} labels have no data: they get the value of the fitted curve")),
         },
         fit,
     ))

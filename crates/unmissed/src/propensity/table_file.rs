@@ -1,6 +1,6 @@
 //! Propensities in files.
 //!
-//! Written is a csv `label,propensity,low,high,source`, in the order of labels; cells that are not known stay empty. Estimates have more
+//! The output is a csv `label,propensity,low,high,source`, in the order of labels; unknown cells are empty. Estimates have more
 //! columns, `inverse,variance,c1,...,cr`: the inverse propensity that estimates of metrics use (it may be below 1), and its covariance
 //! `diag(variance) + sum_r c_r c_r'`, with errors c_r that labels have in common. Read is
 //! that csv (only the first two columns are required, in any order of columns and rows) or, as other libraries write them,
@@ -109,10 +109,10 @@ fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
         if let Some(name) = model.and_then(|place| record.get(place)) {
             let first = first_model.get_or_insert_with(|| name.to_owned());
             if first != name {
-                return Err(Error::format("the file holds several models")
+                return Err(Error::format("the file has several models")
                     .expected("one propensity for each label")
                     .found(format!("{} and {}", shown(first.as_bytes()), shown(name.as_bytes())))
-                    .hint("write each model into a file of its own")
+                    .hint("write each model into its own file")
                     .at(line));
             }
         }
@@ -161,7 +161,7 @@ fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, s
     if propensity.is_empty() {
         return Err(Error::format(format!("label {label} has no {value}"))
             .expected("a number in (0, 1] for every label")
-            .hint("'direct' leaves labels empty that have no controlled positive: estimate 'shrunken', which fills them"));
+            .hint("'direct' has no value for labels without a controlled positive: estimate 'shrunken', which has one for all"));
     }
     let interval = match (low, high) {
         ("", "") => None,
@@ -192,7 +192,7 @@ fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, s
 fn collect(path: &Path, rows: Vec<Row>, labels: Option<u64>) -> Result<Propensities> {
     let count = labels.unwrap_or(rows.len() as u64);
     let wrong_number = || {
-        Error::format("the number of labels is off")
+        Error::format("the number of labels is wrong")
             .expected(count.to_string())
             .found(rows.len().to_string())
             .hint("a table has a value for each label of the data it is used with")

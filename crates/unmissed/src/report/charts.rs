@@ -12,7 +12,7 @@ pub fn propensity_chart(title: &str) -> Chart {
         .x("rows with the label", Scale::Log)
         .y("propensity", Scale::Linear)
         .y_covers(0.0, 0.1)
-        .caption(format!("Of more than {MOST_LABELS} labels, some of each frequency are drawn."))
+        .caption(format!("If there are more than {MOST_LABELS} labels, a sample of each frequency is drawn."))
 }
 
 /// A model as a curve over the counts that occur.

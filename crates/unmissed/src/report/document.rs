@@ -1,4 +1,4 @@
-//! Tables, notes and JSON: what a command found, before anybody draws it.
+//! Tables, notes and JSON: the result of a command, before it is rendered.
 
 use super::{Cell, Shown};
 use crate::error::{Error, Result};
@@ -149,7 +149,7 @@ impl From<String> for Column {
     }
 }
 
-/// On which side the texts of a column stand.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Words.
@@ -222,7 +222,7 @@ impl Table {
         self.cells.chunks_exact(self.columns.len().max(1))
     }
 
-    /// The side on which a column stands: right when all it holds are numbers.
+    /// The alignment of a column: right if all of its cells are numbers.
     pub fn align(&self, column: usize) -> Align {
         let mut cells = self.rows().filter_map(|row| row.get(column)).filter(|cell| **cell != Cell::Missing).peekable();
         if cells.peek().is_some() && cells.all(Cell::is_number) { Align::Right } else { Align::Left }

@@ -1,6 +1,7 @@
-//! What an audit knows of every label as csv: a line for each label and model.
+//! What an audit knows about every label as csv: a line for each label and model.
 //!
-//! Names are made safe for spreadsheets and terminals; ids stand beside them. Numbers have the digits that tell them apart.
+//! Names are made safe for spreadsheets and terminals; ids are beside them. Numbers have as many digits as needed to distinguish
+//! them.
 
 use crate::audit::{AuditResult, LabelLine, Share};
 use crate::data::{Output, spreadsheet_safe};

@@ -1,4 +1,4 @@
-//! Texts from files made harmless before they reach a terminal, a page or a chart.
+//! Texts from files, made safe before they reach a terminal, a page or a chart.
 //!
 //! Label names and file names are other people's data. An escape sequence among them could repaint a terminal, an override
 //! of the writing direction could make a table lie, and XML does not allow control characters at all.

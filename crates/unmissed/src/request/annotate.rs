@@ -4,7 +4,7 @@ use super::{KList, Level};
 use crate::error::{Error, Result, digits};
 use serde::{Deserialize, Serialize};
 
-/// Which pairs are drawn for judging. What is not given takes the default that stands here and nowhere else.
+/// Which pairs are drawn for judging. Fields that are not given have the defaults that are defined here.
 ///
 /// ```
 /// use unmissed::request::AnnotateRequest;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AnnotateRequest {
-    /// How many unobserved pairs are judged in this round.
+    /// Number of unobserved pairs to judge in this round.
     pub budget: u64,
     /// Lengths of the top lists whose metrics are wanted; the largest is how deep lists are pooled.
     pub k: KList,
@@ -24,9 +24,9 @@ pub struct AnnotateRequest {
     pub seed: u64,
     /// Level of the intervals that are foretold.
     pub level: Level,
-    /// How many observed pairs are drawn too, to see whether observed labels are relevant.
+    /// Number of observed pairs to draw as well, to check whether observed labels are relevant.
     pub check_observed: u64,
-    /// The share of unobserved pairs that is expected to be relevant, where no earlier round says better; 0.5 foretells the widest
+    /// The share of unobserved pairs that is expected to be relevant, where no earlier round says better; 0.5 forecasts the widest
     /// intervals.
     pub assumed: f64,
     /// Half the width of the interval that is wanted: which budget it takes is then part of the plan.

@@ -6,7 +6,8 @@ use crate::propensity::models::PropensitySpec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What an audit looks at, and how. What is not given takes the default that stands here; what the audit shares with an evaluation
+/// What an audit looks at, and how. Fields that are not given have the defaults that are defined here; what the audit shares with
+/// an evaluation
 /// has the defaults of an [`EvaluateRequest`].
 ///
 /// ```

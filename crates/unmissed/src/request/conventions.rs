@@ -1,4 +1,4 @@
-//! Conventions: what libraries do differently where a definition leaves a gap, as switches.
+//! Conventions: choices that a definition leaves open and on which libraries differ, as switches.
 //!
 //! The first choice of each is ours. Results carry all of them, whatever was chosen. Ties and k beyond the number of labels are no
 //! switches: no choice there but ours depends on the scores alone. A short list of predictions is one neither: no library divides

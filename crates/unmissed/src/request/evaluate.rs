@@ -8,7 +8,7 @@ use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Which numbers an evaluation computes, and how. What is not given takes the default that stands here and nowhere else.
+/// Which numbers an evaluation computes, and how. Fields that are not given have the defaults that are defined here.
 ///
 /// ```
 /// use unmissed::request::EvaluateRequest;
@@ -40,7 +40,7 @@ pub struct EvaluateRequest {
     pub groups: Option<GroupsSpec>,
     /// Gains of labels for `weighted-precision`.
     pub weights: Option<WeightsSpec>,
-    /// Also estimates with inverse propensities cut at this value.
+    /// Add estimates with inverse propensities clipped at this value.
     pub clip: Option<f64>,
     /// Also bounds of unbiased sums and differences if propensities are off.
     pub sensitivity: Option<Sensitivity>,

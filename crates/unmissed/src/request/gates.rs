@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What an audit is to fail on, in a pipeline. Gates are about what users pass or measure, not about curves that an audit adds by itself.
+/// What an audit is to fail on, in a pipeline. Gates are about what users pass or measure, not about curves that an audit adds
+/// itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gates {
@@ -54,7 +55,9 @@ impl FromStr for ScoreGate {
         let metric = metric.trim();
         let known = metrics::find(metric.split(':').next().unwrap_or(metric))?;
         if known.lower_is_better() {
-            return Err(Error::value(format!("a low {metric} is good, so it cannot be too low")).found(format!("'{text}'")));
+            return Err(
+                Error::value(format!("for {metric} lower is better, so a lower limit makes no sense")).found(format!("'{text}'"))
+            );
         }
         let estimator = estimator.map(|name| Estimator::of_name(name.trim())).transpose()?;
         if let Some(estimator) = estimator.filter(|estimator| known.offer(*estimator).is_none()) {

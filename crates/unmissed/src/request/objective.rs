@@ -42,7 +42,7 @@ impl ObjectiveSpec {
         }
     }
 
-    /// The same with the number of labels per row behind it, if one is: `macro-f@5`. In a mixture, it may stand behind each objective.
+    /// The same with the number of labels per row behind it, if one is: `macro-f@5`. In a mixture, it may follow each objective.
     pub fn parse_at(text: &str) -> Result<(ObjectiveSpec, Option<usize>)> {
         let broken = |found: &str| {
             Error::value(format!("cannot read the objective '{text}'"))
@@ -101,7 +101,7 @@ impl FromStr for ObjectiveSpec {
             (spec, None) => Ok(spec),
             (_, Some(k)) => Err(Error::value(format!("'{text}' has a number of labels per row"))
                 .expected("the objective alone")
-                .hint(format!("k is a choice of its own here: {k}"))),
+                .hint(format!("set k separately here: {k}"))),
         }
     }
 }
@@ -137,6 +137,6 @@ mod tests {
         {
             assert!(at(wrong).is_err(), "{wrong}");
         }
-        assert!("macro-f@5".parse::<ObjectiveSpec>().unwrap_err().to_string().contains("a choice of its own"));
+        assert!("macro-f@5".parse::<ObjectiveSpec>().unwrap_err().to_string().contains("set k separately"));
     }
 }

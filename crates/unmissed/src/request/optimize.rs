@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// The largest number of labels per row: choices of all rows are held at once.
 const LARGEST_K: usize = 1_000_000;
 
-/// Which predictions are best for which metric. What is not given takes the default that stands here and nowhere else.
+/// Which predictions are best for which metric. Fields that are not given have the defaults that are defined here.
 ///
 /// ```
 /// use unmissed::request::OptimizeRequest;
@@ -27,11 +27,11 @@ pub struct OptimizeRequest {
     pub metric: ObjectiveSpec,
     /// Labels per row.
     pub k: usize,
-    /// Rows may have fewer than k labels, where more would do harm.
+    /// Rows may have fewer than k labels if more would do harm.
     pub at_most: bool,
     /// How it is maximised, an entry of [`METHODS`](crate::optimize::methods::METHODS).
     pub method: Spec,
-    /// The most passes over the rows.
+    /// Maximum number of passes over the rows.
     pub sweeps: usize,
     /// A pass that improves the objective by less ends the search.
     pub tolerance: f64,
@@ -94,7 +94,7 @@ impl OptimizeRequest {
             return Err(Error::value("the number of draws is out of range")
                 .expected("0, or 2 to 100000")
                 .found(self.draws.to_string())
-                .hint("one draw says nothing about how much values vary"));
+                .hint("one draw does not show how much values vary"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! [`Sensitivity`]: how far propensities may be off.
+//! [`Sensitivity`]: how wrong propensities may be.
 
 use crate::error::{Error, Result, digits};
 use serde::{Deserialize, Serialize};

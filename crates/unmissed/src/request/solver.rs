@@ -19,7 +19,7 @@ pub enum Solver {
     Newton(Newton),
     /// To the optimum, over the dual: for squared hinges.
     Dual(Dual),
-    /// Adam, and the propensities of labels are learned along: for `plugin-logistic`, whose likelihood has both.
+    /// Adam, with the propensities of labels learned jointly: for `plugin-logistic`, whose likelihood has both.
     Joint(Adam),
 }
 
@@ -63,7 +63,7 @@ impl Default for Newton {
 pub struct Dual {
     /// The share of its first value to which the gradient's norm has to fall.
     pub tolerance: f64,
-    /// The most passes over the rows.
+    /// Maximum number of passes over the rows.
     #[serde(rename = "passes")]
     pub max_passes: usize,
 }

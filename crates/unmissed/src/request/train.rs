@@ -22,7 +22,7 @@ pub struct TrainRequest {
     pub loss: LossChoice,
     /// The propensities of labels; without them nothing is taken to be missing.
     pub propensity: Option<TrainPropensity>,
-    /// Inverse propensities above this count as this: less variance, some bias.
+    /// Inverse propensities are clipped at this value: less variance, some bias.
     pub clip: Option<f64>,
     /// Whether propensities are raised to what the data allow: the label's frequency, and the lower limit of how often it is observed
     /// on the rows on which it is surest. Those that are mostly noise, by their own intervals, are shrunken first. Otherwise they are

@@ -144,12 +144,12 @@ impl fmt::Display for SolverChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum NormalizeChoice {
-    /// `l2` for sparse rows, `none` where at least half of all features are there.
+    /// `l2` for sparse rows, `none` if at least half of all features are nonzero.
     #[default]
     Auto,
     /// Each row is divided by its Euclidean norm.
     L2,
-    /// Rows are taken as they are.
+    /// Rows are not scaled.
     None,
 }
 

@@ -28,7 +28,7 @@ pub struct TreeRequest {
     pub propensity: Option<TrainPropensity>,
     /// How propensities are made use of.
     pub correction: TreeCorrection,
-    /// Inverse propensities above this count as this: less variance, some bias.
+    /// Inverse propensities are clipped at this value: less variance, some bias.
     pub clip: Option<f64>,
     /// What the loss of a row counts against the penalty `|w|^2 / 2` of a lane's weights, for rows of length 1.
     pub cost: f64,
@@ -134,8 +134,8 @@ impl TreeRequest {
             return out("number of trees", &format!("1 to {}", TreeRequest::MOST_TREES), self.trees as f64);
         }
         if self.trees > 1 && self.tree.is_fixed() {
-            return Err(Error::value(format!("every tree by '{}' is the same", self.tree))
-                .hint("train one tree, or take 'kmeans' or 'random'"));
+            return Err(Error::value(format!("every tree of '{}' is the same", self.tree))
+                .hint("train one tree, or use 'kmeans' or 'random'"));
         }
         if !(self.cost > 0.0 && self.cost.is_finite()) {
             return out("cost", "a finite number above 0", self.cost);

@@ -37,11 +37,12 @@ impl WeightsSpec {
                 let weight = |cell: &str| cell.parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
                 read_full_column(path, "label", "weight", labels, "a finite number of at least 0", weight)
             }
-            WeightsSpec::Given => Err(Error::value("the request takes weights that were not passed along")),
+            WeightsSpec::Given => Err(Error::value("the request uses weights that were not passed")),
         }
     }
 
-    /// What to say when these weights stand beside propensities and correct for missing labels a second time; `None` when they do not.
+    /// The warning if these weights are combined with propensities and correct for missing labels a second time; `None` if they do
+    /// not.
     ///
     /// ```
     /// use unmissed::request::WeightsSpec;
@@ -51,8 +52,8 @@ impl WeightsSpec {
     pub fn corrects_twice(&self) -> Option<String> {
         match self {
             WeightsSpec::Scheme(spec) if schemes::follows_observed(spec.name()) => Some(format!(
-                "the weights '{spec}' follow from observed frequencies: beside propensities, labels that are seldom observed are \
-                 corrected twice; 'inverse-complete' follows from complete frequencies"
+                "the weights '{spec}' follow from observed frequencies: together with propensities, they correct rarely observed \
+                 labels twice; 'inverse-complete' follows from complete frequencies"
             )),
             _ => None,
         }

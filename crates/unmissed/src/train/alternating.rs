@@ -47,7 +47,7 @@ impl CheckedTraining<'_> {
 
 fn alternating(training: &CheckedTraining<'_>, rounds: usize) -> Result<Propensities> {
     if training.loss.name() != ALTERNATING {
-        return Err(Error::value("alternating learning trains by one loss only")
+        return Err(Error::value("alternating learning works with one loss only")
             .expected(format!("'{ALTERNATING}'"))
             .found(format!("'{}'", training.loss.name())));
     }

@@ -41,7 +41,7 @@ impl Batch {
         entries.retain(|entry| entry.2 != 0.0);
         let many = u32::try_from(entries.len()).map_err(|_| {
             Error::value("a batch of rows has too many features")
-                .expected(format!("at most {} values that are not zero", u32::MAX))
+                .expected(format!("at most {} nonzero values", u32::MAX))
                 .found(entries.len().to_string())
                 .hint("use smaller batches")
         })?;

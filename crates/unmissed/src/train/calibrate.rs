@@ -1,7 +1,7 @@
 //! Log-odds from scores: a factor and a summand for each label, found on rows that were not trained on.
 //!
-//! A penalty holds the weights of rare labels back more than those of frequent ones, and a loss on few positives leaves scores that
-//! fall short on other rows. So the scores of different labels do not compare, which is what a ranking does with them. On held-out
+//! A penalty shrinks the weights of rare labels more than those of frequent ones, and a loss on few positives leaves scores that
+//! fall short on other rows. So the scores of different labels are not comparable, although a ranking compares them. On held-out
 //! rows, `logit P(y = 1) = scale(n) z + shift(n)` is fitted to all pairs by maximum likelihood, `scale` and `shift` linear in
 //! `log2(n + 1)` between its whole numbers, n how often the label was observed in training. Labels have too few held-out positives
 //! for numbers of their own; a penalty on second differences draws both functions to straight lines where there are few.

@@ -77,7 +77,7 @@ impl<'a> CheckedTraining<'a> {
         let lengths = [("propensities", propensities.as_ref().map(|p| p.len())), ("weights", weights.as_ref().map(|w| w.len()))];
         for (what, length) in lengths {
             if let Some(length) = length.filter(|length| *length != labels) {
-                return Err(Error::value(format!("the {what} are not those of the data's labels"))
+                return Err(Error::value(format!("the {what} do not match the labels of the data"))
                     .expected(labels.to_string())
                     .found(length.to_string()));
             }

@@ -86,9 +86,9 @@ impl CheckedTraining<'_> {
     /// Calibrates the scores of the loss and the decay that were asked for.
     pub(super) fn calibrate_on(&self, holdout: f64) -> Result<(Choice, Calibration)> {
         self.calibrated(holdout)?.ok_or_else(|| {
-            Error::value("scores cannot be calibrated: held-out rows have too few labels, or scores tell nothing about them")
+            Error::value("scores cannot be calibrated: held-out rows have too few labels, or scores are not informative")
                 .expected(format!("at least {LEAST_POSITIVES} observed labels on held-out rows"))
-                .hint("hold more rows out, or leave the calibration out")
+                .hint("hold out more rows, or leave the calibration out")
         })
     }
 

@@ -1,5 +1,5 @@
-//! Which decay suits a correction, and what do its scores say? Decided on held-out rows, as plain training does it (`choose.rs`), by
-//! the likelihood of what is observed there.
+//! The decay and the calibration of a correction, chosen on held-out rows as in plain training (`choose.rs`), by the likelihood of
+//! their observed labels.
 //!
 //! A penalty holds the weights of rarely observed labels back more than those of others, so their scores do not compare, which is what a
 //! ranking does with them. On held-out rows the log-odds of relevance are taken to be `z + a + b f + (c + d f) z`, with z the score and
@@ -32,7 +32,7 @@ const LEAST_POSITIVES: usize = 50;
 const STEP: f64 = 3.162_277_660_168_379_5;
 const MOST_DECAYS: usize = 5;
 
-/// Numbers that are fitted, how weakly they are drawn to 0, and for how many steps.
+/// The number of fitted parameters, their penalty, and the number of steps.
 const WIDTH: usize = 4;
 const RIDGE: f64 = 1.0;
 const STEPS: usize = 30;

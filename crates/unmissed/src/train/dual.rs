@@ -36,7 +36,7 @@ const NEAR: f32 = 0.1;
 /// The bits of the labels of a block.
 type Bits = u16;
 
-/// The dual problem of a block of labels, and where its solution stands.
+/// The dual problem of a block of labels, and its current solution.
 struct State<const W: usize> {
     weights: Lines<W>,
     /// The dual variables: a line per row.
@@ -47,7 +47,7 @@ struct State<const W: usize> {
     near: Vec<bool>,
     /// `d_i` where the label was observed, and where not.
     diagonals: [Line<W>; 2],
-    /// Where the bias is drawn to.
+    /// The value towards which the bias is penalised.
     centre: Line<W>,
     /// The weight of the bias's feature.
     pull: Line<W>,
@@ -62,7 +62,7 @@ struct State<const W: usize> {
 /// Trains the labels from `first` on with each of the decays in turn, and records each on the held-out rows. The last one's weights
 /// come back.
 pub(super) fn train<const W: usize>(problem: &Problem<'_>, first: u32, dual: &Dual, decays: &[f64]) -> Result<Finished> {
-    let (last, others) = decays.split_last().ok_or_else(|| Error::value("there is no decay to train with"))?;
+    let (last, others) = decays.split_last().ok_or_else(|| Error::value("the decay is missing"))?;
     for (round, decay) in others.iter().enumerate() {
         solve::<W>(problem, first, dual, *decay, round)?;
     }

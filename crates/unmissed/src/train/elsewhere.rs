@@ -15,14 +15,14 @@ use crate::predict::{Block, BlockStore};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// A run whose blocks are trained elsewhere. It holds the store: no other run writes there meanwhile.
+/// A run whose blocks are trained elsewhere. It holds the store, so that no other run writes there.
 pub struct BlockRun {
     store: BlockStore,
     prepared: String,
 }
 
 impl BlockRun {
-    /// What whoever trains a block has to know besides the request and the data.
+    /// What training a block needs besides the request and the data.
     pub fn prepared(&self) -> &str {
         &self.prepared
     }
@@ -48,14 +48,14 @@ impl Trainer<'_> {
         Ok(BlockRun { store, prepared: prepared.text()? })
     }
 
-    /// Trains some blocks of a run; each comes out as it would in the run itself.
+    /// Trains some blocks of a run; each is the same as in the run itself.
     pub fn fit_elsewhere(&self, data: &Dataset<'_>, prepared: &str, blocks: &[Range<u32>]) -> Result<Vec<(Block, BlockNote)>> {
         self.check_elsewhere()?;
         let plan = Plan::new(&self.request)?;
         let training = Prepared::parse(prepared)?.apply(&self.checked(&plan, data)?)?;
         let known = super::fit::blocks(training.labels())?;
         if let Some(other) = blocks.iter().find(|block| !known.contains(block)) {
-            return Err(Error::value("the block is none of the run's").found(format!("labels {other:?}")));
+            return Err(Error::value("the block does not belong to the run").found(format!("labels {other:?}")));
         }
         let finished = Mutex::new(Vec::new());
         training.fit_blocks(blocks, &|Finished { block, propensities, unconverged, iterations }| {

@@ -1,7 +1,7 @@
-//! Training with evidence about what is missing: a controlled set, or later labels of the training rows.
+//! Training with evidence about missing labels: a controlled set, or later labels of the training rows.
 //!
-//! With a controlled set two models are trained on the training rows, without a correction and by joint learning, and put together
-//! on the controlled rows where that is an improvement (`stack/`). Judged pairs of other rows, with the observed ones of the same lists,
+//! With a controlled set two models are trained on the training rows, without a correction and by joint learning, and combined on
+//! the controlled rows if that is an improvement (`stack/`). Judged pairs of other rows, with the observed ones of the same lists,
 //! take the place of shown pairs, weighted by how many each stands for.
 //!
 //! Later labels take the place of the observed ones on the rows that have them. If that is every row, training is as ever. If not,
@@ -52,7 +52,7 @@ impl JudgedRows {
         rows.sort_unstable();
         rows.dedup();
         if let Some(row) = rows.last().filter(|row| **row >= data.rows()) {
-            return Err(Error::value("a judged pair is of a row that the data do not have")
+            return Err(Error::value("a judged pair has a row that is not in the data")
                 .expected(format!("a row below {}", data.rows()))
                 .found(row.to_string())
                 .hint("give the data whose rows were judged"));
@@ -74,13 +74,13 @@ impl Trainer<'_> {
     /// Two models and the stack of them.
     pub(super) fn train_stack(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
         let Some(ControlledRows { data: controlled, shown, known }) = self.controlled else {
-            return Err(Error::value("the request takes a controlled set that was not passed along"));
+            return Err(Error::value("the request uses a controlled set that was not passed"));
         };
         let judged = known.map(|known| JudgedRows::new(controlled, known)).transpose()?;
         let rate = self.request.controlled.as_ref().and_then(|controlled| controlled.rate.clone());
         // Judged pairs are known one by one.
         let rate = rate.or(judged.as_ref().map(|_| Rate::Common(1.0)));
-        let rate = &rate.ok_or_else(|| Error::value("the rate of the controlled set is not known"))?;
+        let rate = &rate.ok_or_else(|| Error::value("the controlled set has no rate"))?;
         let controlled = judged.as_ref().map_or(controlled, |judged| &judged.data);
         let shown = judged.as_ref().map(|judged| &judged.pairs).or(shown);
         let weights = judged.as_ref().map(|judged| &judged.weights);
@@ -125,7 +125,7 @@ impl Trainer<'_> {
         go_on: impl FnOnce(&Trainer<'_>, &Dataset<'_>) -> Result<T>,
     ) -> Result<T> {
         let Some(LaterLabels { labels: later, rows }) = self.later else {
-            return Err(Error::value("the request takes later labels that were not passed along"));
+            return Err(Error::value("the request uses later labels that were not passed"));
         };
         let observed = data.labels();
         if (later.rows(), later.cols()) != (observed.rows(), observed.cols()) {

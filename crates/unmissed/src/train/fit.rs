@@ -30,11 +30,11 @@ const TOGETHER: usize = 16;
 pub struct Finished {
     /// Its weights.
     pub block: Block,
-    /// The propensities of its labels, when they were learned along.
+    /// The propensities of its labels, if they were learned jointly.
     pub propensities: Option<Vec<f64>>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
-    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    /// The largest number of Newton steps of any label, or the epochs of Adam.
     pub iterations: usize,
 }
 
@@ -43,11 +43,11 @@ pub struct Finished {
 pub struct Fitted {
     /// The model.
     pub model: Model,
-    /// The propensities that were learned along, by [`Solver::Joint`].
+    /// The propensities that were learned jointly, by [`Solver::Joint`].
     pub propensities: Option<Propensities>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
-    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    /// The largest number of Newton steps of any label, or the epochs of Adam.
     pub iterations: usize,
 }
 
@@ -121,7 +121,7 @@ impl CheckedTraining<'_> {
     }
 
     /// Trains some blocks of labels, out of those that [`blocks`] names, and hands each over as it is finished: in any order, from
-    /// any thread. A block comes out the same whatever else is trained.
+    /// any thread. A block does not depend on what else is trained.
     pub fn fit_blocks(&self, blocks: &[Range<u32>], sink: &(dyn Fn(Finished) -> Result<()> + Sync)) -> Result<()> {
         let rows: Vec<usize> = (0..self.data.rows()).collect();
         self.run(&rows, None, blocks, &[self.decay], sink).map(drop)
@@ -203,7 +203,7 @@ impl CheckedTraining<'_> {
             Some(Others { data, rows, depth, labels: known }) => {
                 let (features, found) = (features(data)?, data.labels().cols());
                 if (features.cols(), found) != (batches.features(), self.labels()) {
-                    return Err(Error::value("the rows to validate on are not like those to train on")
+                    return Err(Error::value("the validation rows do not match the training rows")
                         .expected(format!("{} features and {} labels", batches.features(), self.labels()))
                         .found(format!("{} and {found}", features.cols())));
                 }
@@ -312,7 +312,7 @@ impl CheckedTraining<'_> {
         let block = line * (by_feature * batches.features() as u64 + by_row * rows as u64);
         let blocks = memory / block.max(1);
         if blocks == 0 {
-            return Err(Error::value("the memory does not hold one block of labels")
+            return Err(Error::value("the memory limit is too small for one block of labels")
                 .expected(format!("at least {}", megabytes(block)))
                 .found(megabytes(memory)));
         }

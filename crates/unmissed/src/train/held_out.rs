@@ -1,4 +1,4 @@
-//! Rows that are not trained on: after each round of training, how well does the model do on them?
+//! Held-out rows: how well does the model do on them after each round of training?
 //!
 //! Blocks of labels are trained one after the other, each through all its rounds, so a round's result on the held-out rows is
 //! put together over the blocks: the loss as a sum, and the best labels of each row as they come.

@@ -63,7 +63,7 @@ pub(super) fn learned(values: Vec<f64>) -> Result<Propensities> {
     let values = values.into_iter().map(|p| p.clamp(least, 1.0)).collect();
     Ok(Propensities::new(Learned::Plugin, values)?
         .with_bound(Bound::None)
-        .with_note("learned along with the classifier from observed labels alone"))
+        .with_note("learned together with the classifier from observed labels alone"))
 }
 
 /// Trains the labels from `first` on, from so many starts, and keeps for each label what fits its rows best. On held-out rows
@@ -144,7 +144,7 @@ fn losses<const W: usize>(problem: &Problem<'_>, part: &Part<'_, W>, block: &Blo
     sums.map(|sum| sum / problem.batches.rows().max(1) as f64)
 }
 
-/// What was learned, held against how often labels are observed on their surest rows. A label whose learned propensity agrees
+/// What was learned, compared with how often labels are observed on their surest rows. A label whose learned propensity agrees
 /// with that is nearly sure there, as it must be for its propensity to be identified: it has the interval of that rate. Others are
 /// marked as not identified.
 pub(super) fn identified(learned: Propensities, sure: &SureRows) -> Result<Propensities> {
@@ -157,8 +157,8 @@ pub(super) fn identified(learned: Propensities, sure: &SureRows) -> Result<Prope
     }
     let found = sources.iter().filter(|source| **source == ValueSource::Estimated).count();
     let note = format!(
-        "{found} of {} propensities are identified: the label is nearly sure on some rows; the others could be anything that is not \
-         contradicted",
+        "{found} of {} propensities are identified, because the label is nearly certain on some rows; the others could have any \
+         value that the data do not contradict",
         learned.len()
     );
     Ok(learned.with_sources(sources)?.with_intervals(intervals)?.with_note(note))

@@ -44,7 +44,7 @@ impl Judge<'_> {
         }
         let result = evaluation.run()?;
         let value = result.find(metric, *k, estimator)?.value;
-        value.map(Some).ok_or_else(|| Error::value(format!("{}@{k} has no value on the rows that were held out", metric)))
+        value.map(Some).ok_or_else(|| Error::value(format!("{}@{k} has no value on the held-out rows", metric)))
     }
 
     /// What is minimised.

@@ -1,7 +1,8 @@
 //! Training: one linear scorer for each label, by any loss, on labels that may be missing.
 //!
-//! One-vs-all training falls apart into labels, so it works on blocks of neighbouring labels ([`crate::predict::Block`]): threads
-//! take blocks, memory is bounded by the blocks in work, and finished blocks can be kept when the rest is interrupted.
+//! One-vs-all training is independent for each label, so it works on blocks of neighbouring labels ([`crate::predict::Block`]):
+//! threads
+//! take blocks, memory is bounded by the blocks in training, and finished blocks survive an interruption.
 //!
 //! A [`TrainRequest`](crate::request::TrainRequest) says what to train and how, a [`Trainer`] adds what lies in memory. A plan checks
 //! the request by itself, [`CheckedTraining`] against the data, with everything decided that follows from them; only that trains, by

@@ -1,5 +1,5 @@
-//! Estimates that are mostly noise: label by label from a few controlled positives, each propensity may be off by a factor of
-//! several, and the labels whose propensity came out smallest by chance are ranked first everywhere.
+//! Estimates that are mostly noise: label by label from a few controlled positives, each propensity may be wrong by a large factor,
+//! and the labels whose propensity is smallest by chance are ranked first everywhere.
 //!
 //! Only direct estimates are looked at: others, `shrunken` above all, have taken their noise into account.
 //!

@@ -1,4 +1,4 @@
-//! From a request to a plan: names are looked up, and options that do not go together are rejected, before any data are read.
+//! From a request to a plan: names are looked up, and options that exclude each other are rejected, before any data are read.
 
 use super::grid::Grid;
 use crate::error::{Error, Result, digits};
@@ -49,7 +49,7 @@ pub(super) struct SearchPlan {
     /// The settings; `None`: the one that training has anyway, of which only the number of epochs is searched.
     pub(super) settings: Option<Vec<Setting>>,
     pub(super) criterion: Option<Criterion>,
-    /// Whether the grid goes on where the best is at its end: not where the request names the decays.
+    /// Whether the grid is extended if the best is at its end: not if the request names the decays.
     pub(super) extends: bool,
     /// The share of rows that are held out; `None`: a validation set decides.
     pub(super) holdout: Option<f64>,
@@ -79,7 +79,7 @@ impl Plan {
         if let Some(most) = request.clip
             && !(most.is_finite() && most >= 1.0)
         {
-            return Err(Error::value("the clip is out of range").expected("a number from 1 on").found(digits(most)));
+            return Err(Error::value("the clip is out of range").expected("a number of at least 1").found(digits(most)));
         }
         check_goes_with(loss, solver, decay, request.joint)?;
         check_evidence(request, loss)?;
@@ -124,8 +124,8 @@ fn solver(request: &TrainRequest, loss: &dyn Loss) -> Result<Solver> {
         choice => choice == SolverChoice::Dual,
     };
     let unused = [
-        (adam, request.tolerance.is_some(), "the tolerance is for solvers that go to the optimum"),
-        (adam, request.max_steps.is_some(), "the number of steps is for solvers that go to the optimum"),
+        (adam, request.tolerance.is_some(), "the tolerance is for solvers that reach the optimum"),
+        (adam, request.max_steps.is_some(), "the number of steps is for solvers that reach the optimum"),
         (!adam, !request.learning_rate.is_empty(), "the learning rate is for Adam"),
         (!adam, request.batch_size.is_some(), "the batch size is for Adam"),
         (!adam, request.epochs.is_some(), "the number of epochs is for Adam"),
@@ -160,9 +160,9 @@ fn solver(request: &TrainRequest, loss: &dyn Loss) -> Result<Solver> {
         })
     };
     if request.joint == Some(JointLearning::Plugin) && !adam {
-        return Err(Error::value("propensities are learned along by Adam only")
+        return Err(Error::value("joint learning of propensities needs Adam")
             .found(format!("'{}'", request.solver))
-            .hint("leave the solver open"));
+            .hint("do not name a solver"));
     }
     solver.check()?;
     Ok(solver)
@@ -192,15 +192,15 @@ pub(super) fn check_decay(decay: f64) -> Result<()> {
     if decay.is_finite() && decay >= 0.0 {
         return Ok(());
     }
-    Err(Error::value("the decay is out of range").expected("a number from 0 on").found(digits(decay)))
+    Err(Error::value("the decay is out of range").expected("a number of at least 0").found(digits(decay)))
 }
 
 /// Evidence says what is missing: it takes no propensities beside it, and a controlled set a model without a correction.
 fn check_evidence(request: &TrainRequest, loss: &dyn Loss) -> Result<()> {
-    let of = |what: &str| Error::value(format!("{what} and other corrections do not go together"));
+    let of = |what: &str| Error::value(format!("{what} and other corrections cannot be combined"));
     let corrected = request.propensity.is_some() || request.joint.is_some();
     match (&request.controlled, &request.later) {
-        (Some(_), Some(_)) => Err(of("a controlled set").found("later labels").hint("take one of them")),
+        (Some(_), Some(_)) => Err(of("a controlled set").found("later labels").hint("use one of them")),
         (Some(_), None) if corrected => Err(of("a controlled set").found("propensities or joint learning")),
         (Some(_), None) if loss.nature().corrects => Err(of("a controlled set").found(format!("the loss '{}'", loss.name()))),
         (None, Some(_)) if corrected => Err(of("later labels").found("propensities or joint learning")),
@@ -210,12 +210,12 @@ fn check_evidence(request: &TrainRequest, loss: &dyn Loss) -> Result<()> {
 
 fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: Option<JointLearning>) -> Result<()> {
     if matches!(joint, Some(JointLearning::Alternating { .. })) && loss.name() != ALTERNATING {
-        return Err(Error::value("alternating learning trains by one loss only")
+        return Err(Error::value("alternating learning works with one loss only")
             .expected(format!("'{ALTERNATING}'"))
             .found(format!("'{}'", loss.name())));
     }
     if matches!(solver, Solver::Joint(_)) && loss.name() != PLUGIN {
-        return Err(Error::value("propensities can be learned along with one loss only")
+        return Err(Error::value("joint learning of propensities works with one loss only")
             .expected(format!("'{PLUGIN}'"))
             .found(format!("'{}'", loss.name())));
     }
@@ -227,7 +227,7 @@ fn check_goes_with(loss: &dyn Loss, solver: Solver, decay: Option<f64>, joint: O
     if matches!(solver, Solver::Dual(_)) && loss.squared_hinge(1.0).is_none() {
         return Err(Error::value(format!("the dual solver cannot train by '{}'", loss.name()))
             .expected("a squared hinge that is convex")
-            .hint("leave the solver open"));
+            .hint("do not name a solver"));
     }
     if matches!(solver, Solver::Newton(_) | Solver::Dual(_)) && decay == Some(0.0) {
         let solver = if matches!(solver, Solver::Dual(_)) { "the dual solver" } else { "Newton's method" };
@@ -255,13 +255,13 @@ fn scores(request: &TrainRequest, loss: &dyn Loss, solver: Solver) -> Result<Sco
     let wrong = [
         (request.holdout == 0.0, "a holdout of 0"),
         (request.tune || request.validation.is_some() || request.criterion.is_some(), "a search for settings"),
-        (request.weights.is_some(), "weights of labels, which it would take back"),
+        (request.weights.is_some(), "weights of labels, which calibration would undo"),
         (loss.nature().corrects || request.joint.is_some(), "a loss that corrects for missing labels"),
         (solver.adam().is_some(), "Adam"),
     ];
     match wrong.iter().find(|(is, _)| *is) {
         None => Ok(ScoresPlan::Calibrated(request.holdout)),
-        Some((_, what)) => Err(Error::value("scores are calibrated for plain losses, to observed labels of held-out rows")
+        Some((_, what)) => Err(Error::value("scores are calibrated only for plain losses, to observed labels of held-out rows")
             .found(*what)
             .hint("leave the calibration out")),
     }
@@ -276,21 +276,21 @@ fn search(request: &TrainRequest, solver: Solver, scores: ScoresPlan) -> Result<
     }
     if request.holdout == 0.0 && request.validation.is_none() {
         return match asks {
-            true => Err(Error::value("without held-out rows nothing can be decided")
+            true => Err(Error::value("settings cannot be chosen without held-out rows")
                 .found("a holdout of 0")
-                .hint("hold some out, or pass a validation set")),
+                .hint("hold out some rows, or pass a validation set")),
             false => Ok(None),
         };
     }
     if !(request.holdout >= 0.0 && request.holdout < 1.0) {
         return Err(Error::value("the share of rows to hold out is out of range")
-            .expected("a number from 0 on and below 1")
+            .expected("a number of at least 0 and below 1")
             .found(digits(request.holdout)));
     }
     if !request.tune && solver.adam().is_none() {
         let held_out = scores == ScoresPlan::AsTheyAre && request.holdout != default.holdout;
         return match asks || held_out {
-            true => Err(Error::value("a solver that goes to the optimum leaves nothing to decide with one setting")
+            true => Err(Error::value("with one setting and a solver that reaches the optimum, there is nothing to choose")
                 .hint("tuning tries several")),
             false => Ok(None),
         };
@@ -319,7 +319,7 @@ fn settings(request: &TrainRequest, solver: Solver) -> Result<Vec<Setting>> {
     }
     let settings = grid.settings(solver);
     if settings.is_empty() {
-        return Err(Error::value("there is no setting to try").expected("learning rates and decays that the solver takes"));
+        return Err(Error::value("there are no settings to try").expected("learning rates and decays that the solver takes"));
     }
     for setting in &settings {
         setting.solver(solver).check()?;

@@ -1,4 +1,4 @@
-//! What every solver is given: rows in batches, the loss, and what belongs to each label.
+//! The input of every solver: rows in batches, the loss, and the settings of each label.
 
 use super::batches::{Batch, Batches};
 use super::held_out::HeldOut;

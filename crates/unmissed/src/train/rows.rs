@@ -1,6 +1,6 @@
 //! Rows one after the other: the form in which the dual solver reads data.
 //!
-//! Features are numbered anew, those that most rows have first: the weights that nearly every row needs then lie together and stay
+//! Features are renumbered, the most frequent first: the weights that nearly every row needs then lie together and stay
 //! in the nearest cache.
 
 use super::lines::{Line, add};

@@ -48,7 +48,7 @@ pub struct Trained {
     pub stack: Option<StackTable>,
     /// Labels on which Newton's method did not converge within its steps.
     pub unconverged: usize,
-    /// The most steps of Newton's method that a label took, or the epochs of Adam.
+    /// The largest number of Newton steps of any label, or the epochs of Adam.
     pub iterations: usize,
     /// Where the propensities came from that were given and that the loss makes no use of.
     pub unused: Option<Origin>,
@@ -107,7 +107,7 @@ impl Trainer<'_> {
         Ok((model, Trained { unconverged, iterations, ..trained }))
     }
 
-    /// Trains a model into a file. Finished blocks are kept beside it until all are there, so a run that is interrupted, in
+    /// Trains a model into a file. Finished blocks are kept beside it until all are done, so a run that is interrupted, in
     /// whatever way, loses only the blocks in work. Only those are in memory.
     pub fn train_to(&self, data: &Dataset<'_>, to: &Destination) -> Result<Trained> {
         let plan = Plan::new(&self.request)?;
@@ -279,7 +279,7 @@ impl Prepared {
     }
 
     pub(super) fn text(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|cause| Error::value(format!("cannot keep the settings ({cause})")))
+        serde_json::to_string_pretty(self).map_err(|cause| Error::value(format!("cannot store the settings ({cause})")))
     }
 
     fn write(&self, path: &Path) -> Result<()> {

@@ -1,11 +1,12 @@
-//! On which rows is a label surest, and how often is it observed there? What a propensity cannot be below.
+//! The rate at which a label is observed on the rows with its highest scores: a lower bound of its propensity.
 //!
-//! Rows are dealt into folds at random. A plain model is trained on all folds but one and scores the rows of that one; the rows with
-//! the highest scores of a label, in each fold the same number, are its surest: 1 % of all rows, at least 30. The model has not seen
-//! their labels, so how often the label is observed there is an honest rate, and no propensity of the label can be below it by more
-//! than chance. (A high quantile of fitted probabilities is no such thing: a weakly penalised model puts it where it likes.)
+//! Rows are divided into folds at random. A plain model is trained on all folds but one and scores the rows of that one. The rows
+//! with the highest scores of a label, the same number in each fold, are its *surest* rows: 1 % of all rows, at least 30. The model
+//! was not trained on their labels, so the rate at which the label is observed there is unbiased, and the label's propensity cannot
+//! be below it by more than chance. (A high quantile of fitted probabilities has no such guarantee: a weakly penalised model can
+//! put it anywhere.)
 //!
-//! Only labels are looked at for which the answer could matter: those whose propensity is below what the rate could be at most.
+//! Only labels for which the answer could matter are checked: those whose propensity is below the largest possible rate.
 
 use super::batches::Batches;
 use super::checked::CheckedTraining;
@@ -24,17 +25,17 @@ use crate::request::{Newton, Solver, TrainRequest};
 use crate::rng::{Purpose, below, stream};
 use std::sync::{Mutex, PoisonError};
 
-/// Models of two thirds of the rows at twice the price of one model of all.
+/// Each model is trained on two thirds of the rows; together they cost twice as much as one model of all rows.
 const FOLDS: usize = 3;
 
-/// The share of rows that are the surest, and how many they are at least.
+/// The share of rows that count as surest, and their minimum number.
 const SHARE: f64 = 0.01;
 const LEAST: usize = 30;
 
 /// The level of the limits below which no propensity may be.
 pub(super) const LEVEL: f64 = 0.95;
 
-/// How far the plain models go: ranks need no more.
+/// The tolerance of the plain models: ranks need no more.
 const TOLERANCE: f64 = 0.05;
 
 impl CheckedTraining<'_> {

@@ -1,4 +1,4 @@
-//! [`Trainer`]: a request, and what it needs that lies in memory.
+//! [`Trainer`]: a request, and its inputs that are in memory.
 
 use super::checked::{CheckedTraining, Inputs};
 use super::evidence::{ControlledRows, LaterLabels};
@@ -160,7 +160,7 @@ impl<'a> Trainer<'a> {
         'a: 'b,
     {
         let request = &self.request;
-        let missing = |what: &str| Error::value(format!("the request takes {what} that were not passed along"));
+        let missing = |what: &str| Error::value(format!("the request uses {what} that were not passed"));
         let pairs = match (&self.pairs, &request.propensity) {
             (Some(given), _) => Some(given.clone()),
             (None, Some(TrainPropensity::Model(spec))) if spec.is_row_dependent() => Some(Arc::new(of_rows(spec, data.labels())?)),

@@ -6,7 +6,7 @@
 //!
 //! Newton's method goes through the decays of a block of labels from the largest to the smallest, each from where the one before
 //! it ended, which costs little more than the smallest alone. Where there are very many labels, and a loss decides, a part of
-//! them is tried. When the best decay is the last at either end of the grid, the grid goes on there.
+//! them is tried. If the best decay is at either end of the grid, the grid is extended there.
 //!
 //! Held-out rows have the same labels missing as those that are trained on, so what decides is the loss that is trained, or a
 //! metric estimated with the propensities of the training; only a validation set can tell whether these are right. There the log
@@ -29,7 +29,7 @@ use std::time::Instant;
 /// Blocks of labels that are tried when a loss decides: 1 024 labels say enough about one number.
 const MOST_BLOCKS: usize = 32;
 
-/// The step from one decay to the next where a grid goes on, and how often it does.
+/// The step from one decay to the next where a grid is extended, and how often that happens.
 const STEP: f64 = 3.0;
 const EXTENSIONS: usize = 6;
 
@@ -52,7 +52,7 @@ impl<'a> Search<'a> {
     pub(super) fn new(plan: &'a SearchPlan, trainer: &'a Trainer<'_>) -> Result<Search<'a>> {
         let validation = match (&trainer.request.validation, trainer.validation) {
             (None, _) => None,
-            (Some(_), None) => return Err(Error::value("the request takes a validation set that was not passed along")),
+            (Some(_), None) => return Err(Error::value("the request uses a validation set that was not passed")),
             (Some(validation), Some(data)) => {
                 validation.rate.iter().try_for_each(|rate| rate.check_draw(data.labels().cols() as u64))?;
                 let shown = trainer.validation_shown;
@@ -72,12 +72,12 @@ impl<'a> Search<'a> {
             (Some(validation), _) => ((0..data.rows()).collect(), validation.data, (0..validation.data.rows()).collect()),
             (None, share) => {
                 let (rows, held_out) = split_rows_for(Purpose::HeldOut, data.rows(), share.unwrap_or(0.0), training.seed)
-                    .map_err(|error| error.hint("hold out another share, or nothing (a holdout of 0)"))?;
+                    .map_err(|error| error.hint("hold out a different share, or nothing (a holdout of 0)"))?;
                 (rows, data, held_out)
             }
         };
         if others_rows.is_empty() {
-            return Err(Error::value("there are no rows to decide on").expected("at least one"));
+            return Err(Error::value("there are no rows to choose settings on").expected("at least one"));
         }
         let criterion = self.plan.criterion.clone().unwrap_or(Criterion::Loss);
         let judge = Judge {
@@ -187,7 +187,7 @@ fn beyond(tuning: &Tuning) -> Option<Vec<f64>> {
 fn check_shown(data: &Dataset<'_>, rate: Option<&Rate>, shown: Option<&Labels<'_>>) -> Result<()> {
     let Some(shown) = shown else { return Ok(()) };
     if rate.is_none() {
-        return Err(Error::value("shown pairs are those of a controlled set").expected("its rate as well"));
+        return Err(Error::value("shown pairs need a controlled set").expected("its rate as well"));
     }
     let labels = data.labels();
     if (shown.rows(), shown.cols()) != (labels.rows(), labels.cols()) {

@@ -96,14 +96,14 @@ fn an_earlier_audit_is_compared_row_by_row() {
     let fewer = Dataset::new(None, w.test.labels().select_rows(&(0..599).collect::<Vec<_>>())).unwrap();
     let scores = w.good.select_rows(&(0..599).collect::<Vec<_>>());
     let error = Audit::new(&fewer, &[("mine", &scores)]).unwrap().request(request()).baseline(&baseline).run().unwrap_err();
-    assert!(error.to_string().contains("about other test rows"), "{error}");
+    assert!(error.to_string().contains("has other test rows"), "{error}");
     let deeper = AuditRequest { k: KList::new(&[1, 5]).unwrap(), ..request() };
     let error = Audit::new(&w.test, &[("mine", &w.good)]).unwrap().request(deeper).baseline(&baseline).run().unwrap_err();
-    assert!(error.to_string().contains("shorter top lists"), "{error}");
+    assert!(error.to_string().contains("too short for this k"), "{error}");
     let text = std::fs::read_to_string(&path).unwrap();
     for (broken, words) in [
-        ("{}".to_owned(), "not an audit that can be compared with"),
-        (text.replace("\"depth\":3", "\"depth\":\"x\""), "not an audit that can be compared with"),
+        ("{}".to_owned(), "not an audit to compare with"),
+        (text.replace("\"depth\":3", "\"depth\":\"x\""), "not an audit to compare with"),
         (text.replace("\"models\":[\"mine\",\"other\"]", "\"models\":[\"mine\"]"), "not the top lists of the audit"),
     ] {
         std::fs::write(&path, broken).unwrap();
@@ -134,7 +134,7 @@ fn gates_look_at_what_was_passed_or_measured() {
     assert!(gate(below("precision@3:observed=0.999"), None).failed);
     // The curve that the audit added is no way to pass, nor a reason to fail.
     let added = gate(below("precision@1:unbiased=0.01"), None);
-    assert_eq!((added.failed, added.found.as_str()), (true, "the audit has no such number of what was passed or measured"));
+    assert_eq!((added.failed, added.found.as_str()), (true, "the audit has no such number (for what was passed or measured)"));
     assert!(!gate(below("precision@1:unbiased=0.01"), Some(vec!["jpv"])).failed);
     let on = |what: &str| Gates { fail_on: vec![what.into()], ..Gates::default() };
     assert!(!gate(on("U002"), None).failed);
@@ -142,8 +142,8 @@ fn gates_look_at_what_was_passed_or_measured() {
     assert!(gate(on("warning"), Some(vec!["jpv"])).failed);
     for (gates, words) in [
         (on("U02"), "unknown finding 'U02'"),
-        (Gates { fail_if_worse: true, ..Gates::default() }, "worse than what?"),
-        (below("precision@9=0.1"), "a k that the audit does not look at"),
+        (Gates { fail_if_worse: true, ..Gates::default() }, "there is no baseline"),
+        (below("precision@9=0.1"), "a k that the audit does not compute"),
     ] {
         let error = audited(&w, &w.good, None, gates).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
@@ -160,14 +160,12 @@ fn what_is_missing_is_said_with_its_source() {
     let bare = missing(audit.clone());
     assert_eq!(
         (bare.source, bare.sentence.as_str()),
-        (MissingSource::Unknown, "How many relevant labels are missing cannot be told from these files.")
+        (MissingSource::Unknown, "These files do not show how many relevant labels are missing.")
     );
     let assumed = missing(audit.clone().train(&w.train));
     assert_eq!(assumed.source, MissingSource::Assumed);
     assert!(
-        assumed
-            .sentence
-            .starts_with("How many relevant labels are missing cannot be told from these files (jpv:a=0.55,b=1.5, the usual")
+        assumed.sentence.starts_with("These files do not show how many relevant labels are missing (jpv:a=0.55,b=1.5, the usual")
     );
     let half = AuditRequest { propensities: Some(vec!["constant:p=0.5".parse().unwrap()]), ..request() };
     let given = missing(audit.clone().train(&w.train).request(half));
@@ -187,12 +185,12 @@ fn what_is_missing_is_said_with_its_source() {
         100.0 * share
     );
     assert_eq!(measured.sentence, words);
-    // Propensities of 1 are what is observed, and are not shown beside it.
+    // Propensities of 1 give the observed scores, which are not shown twice.
     let ones = AuditRequest { propensities: Some(vec!["constant:p=1".parse().unwrap()]), ..request() };
     let result = audit.train(&w.train).request(ones).run().unwrap();
     assert_eq!(result.verdict.standings.iter().map(|standing| standing.name.as_str()).collect::<Vec<_>>(), ["observed"]);
     assert!(
-        result.left_out.iter().any(|note| note == "constant:p=1: propensities of 1 are what is observed"),
+        result.left_out.iter().any(|note| note == "constant:p=1: propensities of 1 give the observed scores"),
         "{:?}",
         result.left_out
     );

@@ -133,7 +133,7 @@ fn what_is_missing_makes_a_shorter_page() {
     let bare = Audit::new(&w.test, &[("good", &w.good)]).unwrap().request(quick());
     let page = page::render(&bare.run().unwrap()).unwrap();
     assert_eq!(ids(&page), ["verdict", "data", "scores", "assumptions", "repeat"]);
-    assert!(page.contains("cannot be told from these files"));
+    assert!(page.contains("These files do not show"));
     let trained = page::render(&bare.clone().train(&w.train).run().unwrap()).unwrap();
     assert_eq!(ids(&trained).len(), 8);
     assert!(trained.len() > page.len() && !trained.contains("figure-order"), "one model has no order");

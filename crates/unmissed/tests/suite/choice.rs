@@ -55,7 +55,7 @@ fn whatever_is_named_is_not_chosen() {
     let (_, trained) = train(data, |request| (request.loss, request.calibrate) = ("squared-hinge".into(), Some(true)));
     assert_eq!(trained.choice.unwrap().candidates.len(), 1);
     let refused = TrainRequest { calibrate: Some(true), ..TrainRequest::by_loss("unbiased-logistic") }.check();
-    assert!(refused.unwrap_err().to_string().contains("calibrated for plain losses"));
+    assert!(refused.unwrap_err().to_string().contains("calibrated only for plain losses"));
 }
 
 /// How far probabilities are from how often labels are observed: the mean over ten equally large bins of pairs, from the least

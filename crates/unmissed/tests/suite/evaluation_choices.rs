@@ -128,7 +128,7 @@ fn impossible_requests_explain_themselves() {
         (message(|e| e.metrics(&["precison"])), "did you mean 'precision'?"),
         (message(|e| e.metrics(&["precision:beta=2"])), "unknown option of 'precision' 'beta'"),
         (message(|e| e.metrics(&["precision:best"])), "unknown option of 'precision' 'best'"),
-        (message(|e| e.metrics(&["precision", "precision"])), "asked for twice"),
+        (message(|e| e.metrics(&["precision", "precision"])), "requested twice"),
         (message(|e| e.metrics(&["recall:normalized"])), "there is no normalized recall: found recall divides each row"),
         (message(|e| Ok(e.metrics(&["recall"])?.estimators(&[Estimator::Clipped]))), "there is no clipped recall"),
         (message(|e| Ok(e.estimators(&[Estimator::Unbiased]))), "no propensities"),
@@ -149,7 +149,7 @@ fn impossible_requests_explain_themselves() {
         (message(|e| e.rate(Rate::PerLabel(vec![0.5, 0.0, 1.0, 1.0]))), "label 1 is out of range"),
         (message(|e| e.metrics(&["precision:hajek"])), "no shown pairs"),
         (message(|e| e.shard(3, 2)), "1 <= i <= n"),
-        (message(|e| e.shard(1, 2)), "not a whole evaluation"),
+        (message(|e| e.shard(1, 2)), "only a part of an evaluation"),
     ] {
         assert!(text.contains(part), "{text}");
     }
@@ -163,7 +163,7 @@ fn inputs_that_do_not_fit_are_refused() {
     assert!(error(&rows(2, 4)).contains("'a' do not fit the test labels: expected 3 rows, found 2"));
     assert!(error(&rows(4, 4)).contains("expected 3 rows, found 4"));
     assert!(error(&rows(3, 5)).contains("expected 4 labels, found 5"));
-    assert!(error(&Csr::from_rows(4, vec![Vec::<(u32, f32)>::new(); 3]).unwrap()).contains("are empty"));
+    assert!(error(&Csr::from_rows(4, vec![Vec::<(u32, f32)>::new(); 3]).unwrap()).contains("there are no predictions of"));
     assert!(Evaluation::new(&truth, &[]).is_err());
     let scores = scores();
     assert!(

@@ -258,7 +258,7 @@ fn uncertain_propensities_widen_intervals() {
     let difference = wide.comparisons[0].se.unwrap().powi(2) - known.comparisons[0].se.unwrap().powi(2);
     assert!((difference - wanted).abs() < 1e-12, "{difference} {wanted}");
     assert!(known.notes.iter().any(|note| note.contains("taken as known")));
-    assert!(wide.notes.iter().any(|note| note.contains("is in all intervals")));
+    assert!(wide.notes.iter().any(|note| note.contains("all intervals include the uncertainty")));
 }
 
 /// Clipping loses at most what its bound says.

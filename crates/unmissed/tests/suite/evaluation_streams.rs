@@ -276,7 +276,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         ("the predictions of the batch have another number of labels", Batch::new(&truth, &[&scores, &narrow_scores])),
         ("expected those of a, b, found 1 matrices", Batch::new(&truth, &[&scores])),
         (
-            "a row comes twice: expected every row number once in a stream, found row 39 again",
+            "a row occurs twice: expected every row number once in a stream, found row 39 again",
             Batch::new(&truth, &two).unwrap().numbers(&[41, 39]),
         ),
         ("found row 50 again", Batch::new(&truth, &two).unwrap().numbers(&[50, 50])),

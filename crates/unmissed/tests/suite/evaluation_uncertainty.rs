@@ -87,6 +87,6 @@ fn every_interval_has_what_the_propensities_are_uncertain_by() {
         assert!(seen > 200, "{seen}");
         assert!(known.notes.iter().any(|note| note.ends_with("taken as known")));
         assert!(found.notes.iter().all(|note| !note.contains("taken as known")));
-        assert!(found.notes.iter().any(|note| note.ends_with("is in all intervals")));
+        assert!(found.notes.iter().any(|note| note.ends_with("all intervals include the uncertainty of the propensities")));
     }
 }

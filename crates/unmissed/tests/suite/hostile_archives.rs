@@ -70,8 +70,8 @@ fn arrays_that_do_not_fit_together() {
         ("data", floats(&[1.0, 1.0, f32::INFINITY]), "the value of column 3 is not finite"),
         ("data", npy("<c8", "(3,)", &[0; 24]), "'data' holds the wrong kind of elements"),
         ("data", npy("|O", "(3,)", &[0; 24]), "'data' holds the wrong kind of elements"),
-        ("data", npy("<f4", "(3,)", &[0; 11]), "cannot read the array 'data' (it ends too soon)"),
-        ("data", npy("<f4", "(3,)", &[0; 13]), "'data' is longer than its header says"),
+        ("data", npy("<f4", "(3,)", &[0; 11]), "cannot read the array 'data' (it ends too early)"),
+        ("data", npy("<f4", "(3,)", &[0; 13]), "'data' is longer than stated in its header"),
         ("data", b"hello, world".to_vec(), "'data' is not an array of numpy"),
         (
             "format",
@@ -109,7 +109,7 @@ fn claims_cost_nothing() {
     let mut members = members();
     members[1].1 = npy("<i8", &format!("({},)", huge + 1), &[0; 64]);
     members[3].1 = npy("<i8", "(2,)", &[huge.to_le_bytes(), huge.to_le_bytes()].concat());
-    assert!(message(&archive(&members)).contains("cannot read the array 'indptr' (it ends too soon)"));
+    assert!(message(&archive(&members)).contains("cannot read the array 'indptr' (it ends too early)"));
     let header = [b"\x93NUMPY\x02\x00", &u32::MAX.to_le_bytes()[..]].concat();
     assert!(message(&with("data", header)).contains("the header of the array 'data' is too long"));
     let nested = npy("[[[[[[[[", &"(".repeat(4000), &[]);

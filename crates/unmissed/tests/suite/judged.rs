@@ -290,7 +290,7 @@ fn later_rounds_need_the_earlier_ones() {
     assert!(world.evaluate(Judged::new(judged.clone()).plan(second), EvaluateRequest::default()).is_ok());
     let other = PlanData { truth: &world.complete, ..data };
     let error = first.next_round(&other, &judged, &request(60)).unwrap_err();
-    assert!(error.to_string().starts_with("these are not the data of the earlier rounds"), "{error}");
+    assert!(error.to_string().starts_with("these are not the data that the earlier rounds used"), "{error}");
 }
 
 #[test]

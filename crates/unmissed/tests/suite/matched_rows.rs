@@ -204,7 +204,7 @@ fn what_does_not_fit_is_an_error() {
     let matched = MatchedRows::new(&train.observed, &train.truth).unwrap();
     let others = matched.clone().predictions("other", &train.scores[0]).unwrap();
     let error = test.evaluation(&test.observed).matched(others).unwrap().estimators(&[Estimator::Omega]).run().unwrap_err();
-    assert!(format!("{error}").contains("name them alike"), "{error}");
+    assert!(format!("{error}").contains("use the same name for both"), "{error}");
     let short = Csr::from_rows(u64::from(LABELS), (0..60).map(|_| [(0, 1.0f32), (1, 0.5)])).unwrap();
     let matched = matched.predictions("a", &short).unwrap();
     let error = test.evaluation(&test.observed).matched(matched).unwrap().run().unwrap_err();
@@ -257,7 +257,7 @@ fn matched_rows_that_differ_are_found() {
     let matched = matched.predictions("a", &seen).unwrap().predictions("b", &train.scores[1]).unwrap();
     let result = test.evaluation(&test.observed).matched(matched).unwrap().run().unwrap();
     assert_eq!(codes(&result), ["U012"], "{:?}", result.findings);
-    assert!(result.findings.iter().any(|finding| finding.message.contains("had seen the rows")));
+    assert!(result.findings.iter().any(|finding| finding.message.contains("was trained on the rows")));
 }
 
 /// In this world the labels of a row go missing together, which matters where independence is assumed.

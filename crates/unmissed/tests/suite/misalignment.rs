@@ -138,7 +138,7 @@ fn k_beyond_what_is_stored() {
     let (code, message) = only(&truth(rows), &short);
     assert_eq!(
         (code.as_str(), message.as_str()),
-        ("U020", "mine has at most 3 predictions per row, and k goes up to 5: open places count as misses")
+        ("U020", "mine has at most 3 predictions per row, and k goes up to 5: empty places count as misses")
     );
 }
 

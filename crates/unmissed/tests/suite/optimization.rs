@@ -277,7 +277,7 @@ fn bad_input_is_named() {
     let of_counts = OptimizeRequest { weights: Some("inverse".parse().unwrap()), ..asked("weighted-precision", 1) };
     assert!(message(&good, of_counts).contains("training counts"));
     let of_propensities = OptimizeRequest { propensity: Some("jpv".parse().unwrap()), ..asked("macro-f", 1) };
-    assert!(message(&good, of_propensities).contains("is a function of training counts"));
+    assert!(message(&good, of_propensities).contains("depends on training counts"));
     assert!(
         message(&good, OptimizeRequest { positives: Positives::Train, ..asked("precision", 1) }).contains("need training labels")
     );

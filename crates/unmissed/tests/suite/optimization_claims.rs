@@ -129,7 +129,7 @@ fn what_is_not_stored_is_corrected_or_refused() {
     let stats = LabelStats::of(&World::new(20_000, 8).labels(9));
     let lists = world.scores(6, None);
     let refused = Optimization::new(&lists, asked("macro-f")).unwrap().run().unwrap_err().to_string();
-    assert!(refused.starts_with("'macro-f' needs the expected positives of every label, and up to "), "{refused}");
+    assert!(refused.starts_with("'macro-f' needs the expected positives of every label, but up to "), "{refused}");
     assert!(Optimization::new(&lists, asked("coverage")).unwrap().run().is_ok(), "coverage needs no positives");
     let run = |request: OptimizeRequest| {
         Optimization::new(&lists, request).unwrap().train(&stats).test(&truth).unwrap().run().unwrap().report
@@ -145,7 +145,7 @@ fn what_is_not_stored_is_corrected_or_refused() {
     let not_stored = counted.mass.not_stored.unwrap();
     assert!((not_stored - (1.0 - kept / all)).abs() < 0.02, "{not_stored} instead of {}", 1.0 - kept / all);
     assert!(counted.notes.iter().any(|note| note.contains("are not among the stored scores")), "{:?}", counted.notes);
-    assert!(stored.mass.at_most > not_stored && stored.notes.iter().any(|note| note.contains("is then too high")));
+    assert!(stored.mass.at_most > not_stored && stored.notes.iter().any(|note| note.contains("are then too high")));
 }
 
 /// On masked test labels values are estimated with the same propensities, and come out as on complete ones.
@@ -231,7 +231,7 @@ fn row_dependent_propensities_need_known_covariates() {
         Optimization::new(&scores, asked("macro-f")).unwrap().train(&stats).propensity(rows).test(&complete).unwrap().run()
     };
     let refused = run(&[Covariate::LogCount, Covariate::OtherLabels]).unwrap_err().to_string();
-    assert!(refused.contains("not known of rows that are to be predicted"), "{refused}");
+    assert!(refused.contains("not known for new rows"), "{refused}");
     let report = run(&[Covariate::LogCount, Covariate::Rank]).unwrap().report;
     let plain = Optimization::new(&scores, asked("macro-f")).unwrap().train(&stats).test(&complete).unwrap().run().unwrap().report;
     let [by_rows, uncorrected] = [&report, &plain].map(|report| report.measured[0].values.after);

@@ -277,7 +277,7 @@ fn what_cannot_be_known_is_refused() {
     for metric in ["recall", "abandonment", "macro-f"] {
         let evaluation = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().row_propensity("rows:m", model.clone());
         let error = text(evaluation.metrics(&[metric]).unwrap().run().unwrap_err());
-        assert!(error.contains("no estimate under propensities that depend on the row"), "{metric}: {error}");
+        assert!(error.contains("no estimate under row-dependent propensities"), "{metric}: {error}");
     }
     let rho = [0.0; 200];
     let later = Evaluation::new(&data.observed, &[("m", &data.scores)]).unwrap().later(&data.truth, vec![true; 200], rho.to_vec());
@@ -373,5 +373,5 @@ fn row_dependent_estimates_have_groups_and_comparisons() {
     assert!(of_rows.len() >= 6 && of_rows.iter().all(|c| (c.difference, c.se) == (Some(0.0), Some(0.0))), "{of_rows:?}");
     let twice = Evaluation::new(&test.observed, &[("a", &test.scores)]).unwrap();
     let twice = twice.row_propensity("rows", fits[0].clone()).row_propensity("rows", fits[0].clone()).run();
-    assert!(twice.unwrap_err().to_string().contains("two row-dependent propensities"));
+    assert!(twice.unwrap_err().to_string().contains("two row-dependent propensity models"));
 }

@@ -331,7 +331,7 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
         assert!(one == on(4, Some(300_000)).unwrap(), "{request:?}");
         assert_eq!(one.propensities.is_some(), request.joint.is_some());
         let message = on(2, Some(1000)).unwrap_err().to_string();
-        assert!(message.starts_with("the memory does not hold one block of labels: expected at least"), "{message}");
+        assert!(message.starts_with("the memory limit is too small for one block of labels: expected at least"), "{message}");
 
         let all = blocks(40).unwrap();
         assert_eq!(all, [0..32, 32..40]);

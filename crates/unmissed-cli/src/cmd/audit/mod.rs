@@ -16,14 +16,14 @@ use unmissed::report::{figures, label_csv, page, row_csv};
 use unmissed::request::{AuditRequest, Gates, Level, ScoreGate};
 use unmissed::{Error, Result};
 
-/// Audit predictions: what the scores are worth when labels are missing, as a verdict and a page
+/// Audit predictions: what the scores are worth when labels are missing, with a verdict and a page
 #[derive(clap::Args)]
 #[command(
-    after_help = "Puts statistics, propensities, evaluation and findings together: how many labels are missing, the one number to \
-report, how the models compare, what to look at. Without evidence observed scores are a floor, and the usual curve (jpv) is shown beside \
-them unless --propensity names others; a controlled set or a later snapshot (--later) replaces assumptions by estimates. The popularity \
-ranker is compared with in every audit that has --train. Gates (--fail-on, --fail-below, --fail-if-worse) end with exit code 1 and one \
-line that says which; they look at what was passed or measured, not at the usual curve. 'unmissed list checks' explains the codes.
+    after_help = "Combines statistics, propensities, evaluation and findings: how many labels are missing, the one number to \
+report, how the models compare, what to look at. Without evidence, observed scores are a lower bound, and the usual curve (jpv) is \
+shown beside them unless --propensity names others; a controlled set or a later snapshot (--later) replaces assumptions by \
+estimates. With --train, models are also compared with the popularity ranker. A failed gate (--fail-on, --fail-below, \
+--fail-if-worse) gives exit code 1 and one line that names it; gates apply to what was passed or measured, not to the usual curve. 'unmissed list checks' explains the codes.
 
 Examples:
   unmissed audit --demo
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// Predictions for the rows of the test labels, in the same order, or - for standard input; may be repeated
     #[arg(long, value_name = "[NAME=]FILE[,from=FORMAT]", required_unless_present = "demo")]
     predictions: Vec<Model>,
-    /// Training labels: what propensity models, groups and evidence are compared with
+    /// Training labels, which propensity models, groups and evidence refer to
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
     /// Propensity models instead of the usual one (jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...); may be repeated
@@ -60,19 +60,19 @@ pub(crate) struct Args {
     /// A later snapshot of the training rows, in the same order
     #[arg(long, value_name = "DATA", requires = "train")]
     later: Option<PathBuf>,
-    /// A model's out-of-fold predictions for the training rows, under the name of its test predictions; with --later (or --controlled
-    /// for the same rows) scores are estimated with propensities that depend on the row; may be repeated
+    /// A model's out-of-fold predictions for the training rows, under the name of its test predictions; with --later (or
+    /// --controlled for the same rows) scores are estimated with row-dependent propensities; may be repeated
     #[arg(long, value_name = "[NAME=]FILE", requires = "train")]
     train_predictions: Vec<Model>,
-    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant'; of several rounds or
-    /// judges, one file each; may be repeated
+    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant', one for each round or
+    /// judge; may be repeated
     #[arg(long, value_name = "CSV")]
     judged: Vec<PathBuf>,
     /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
     #[arg(long, value_name = "PLAN", requires = "judged")]
     judged_plan: Option<PathBuf>,
-    /// What a machine says about many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper,
-    /// and never biased, whatever it says
+    /// A machine's judgements of many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper, and
+    /// never biased, however wrong it is
     #[arg(long, value_name = "CSV", requires = "judged")]
     machine_judged: Option<PathBuf>,
     /// Complete labels of the test rows, shown beside the estimates
@@ -88,17 +88,17 @@ pub(crate) struct Args {
     /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
-    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, items that a user has already
     /// seen): a file with 'row label' per line
     #[arg(long, value_name = "FILE")]
     ignore: Option<PathBuf>,
     /// Level of intervals
     #[arg(long, default_value_t = AuditRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
-    /// Bootstrap replicates for macro-f and coverage; 0 takes the jackknife, which is faster and covers better
+    /// Bootstrap replicates for macro-f and coverage; 0 uses the jackknife, which is faster and covers better
     #[arg(long, default_value_t = AuditRequest::default().bootstrap, value_name = "B")]
     bootstrap: usize,
-    /// What the data are called; known names decide about jpv's constants [default: from the files]
+    /// Name of the data set; known names select jpv's constants [default: from the files]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Write the page into this .html file [default: none; unmissed-demo.html with --demo]
@@ -107,20 +107,20 @@ pub(crate) struct Args {
     /// Write each figure as .svg and .png into this folder
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
-    /// Write the result as JSON into this file, and the models' top lists into FILE.rows.npz beside it: what --baseline takes
+    /// Write the result as JSON into this file, and the models' top lists into FILE.rows.npz beside it, for --baseline
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// An earlier audit of the same test rows (a file of --json): its models are compared with these, row by row
+    /// An earlier audit of the same test rows (a file from --json): its models are compared with these, row by row
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Exit with code 1 when one of these findings is raised: U001,U003, or a severity and above: error, warning, info
+    /// Exit with code 1 if one of these findings is raised: U001,U003, or a severity and above: error, warning, info
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     fail_on: Vec<String>,
-    /// Exit with code 1 when a model's score is below: precision@1=0.5 (of the estimate that is reported), or
-    /// precision@1:unbiased=0.5 (of an estimator); may be repeated
+    /// Exit with code 1 if a model's score is below: precision@1=0.5 (the reported estimate), or precision@1:unbiased=0.5 (an
+    /// estimator); may be repeated
     #[arg(long, value_name = "METRIC@K[:ESTIMATOR]=VALUE")]
     fail_below: Vec<ScoreGate>,
-    /// Exit with code 1 when a model is significantly worse than in the earlier audit
+    /// Exit with code 1 if a model is significantly worse than in the earlier audit
     #[arg(long, requires = "baseline")]
     fail_if_worse: bool,
     /// Print everything, not only what fits on a screen
@@ -129,7 +129,7 @@ pub(crate) struct Args {
     /// Texts of the test rows, shown beside rows worth a look: a line for each row, or FILE.csv:COLUMN, FILE.jsonl:FIELD
     #[arg(long, value_name = "FILE")]
     row_text: Option<TextFile>,
-    /// Write what is known of every label into this csv file
+    /// Write what is known about every label into this csv file
     #[arg(long, value_name = "CSV")]
     labels_csv: Option<PathBuf>,
     /// Write the rows worth a look into this csv file

@@ -52,9 +52,7 @@ impl Model {
 pub(in crate::cmd) fn check_names(models: &[Model]) -> Result<()> {
     for (place, model) in models.iter().enumerate() {
         if models[..place].iter().any(|other| other.name == model.name) {
-            return Err(
-                Error::value(format!("two models are called '{}'", model.name)).hint("give each a name of its own: NAME=FILE")
-            );
+            return Err(Error::value(format!("two models are called '{}'", model.name)).hint("give each its own name: NAME=FILE"));
         }
     }
     Ok(())

@@ -21,8 +21,8 @@ use unmissed::request::{EvaluateRequest, KList, Level, Sensitivity};
 /// Evaluate predictions: every metric, every estimator, every propensity model, with intervals
 #[derive(clap::Args)]
 #[command(after_help = "Several --predictions are compared pair by pair. Several --propensity models cost about as much as one. \
-Observed values pretend that nothing is missing; unbiased ones weigh by inverse propensities; normalized ones divide by \
-the best that any ranking could have had. 'unmissed list metrics' and 'unmissed list checks' explain the names.
+Observed values assume that nothing is missing; unbiased ones weight by inverse propensities; normalized ones divide by the best \
+value that any ranking could reach. 'unmissed list metrics' and 'unmissed list checks' explain the names.
 
 Examples:
   unmissed evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv
@@ -41,20 +41,20 @@ pub(crate) struct Args {
     /// Predictions for the rows of the test labels, in the same order, or - for standard input; may be repeated
     #[arg(long, required = true, value_name = "[NAME=]FILE[,from=FORMAT]")]
     predictions: Vec<Model>,
-    /// Training labels: what propensity models, groups and weights are functions of
+    /// Training labels, from whose counts propensity models, groups and weights are computed
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
     /// Propensity model (constant, jpv, jpv:a=0.5,b=0.4, power, table:FILE, ...) or rows:FILE
     /// (from 'propensity fit rows'); may be repeated
     #[arg(long, value_name = "SPEC")]
     propensity: Vec<String>,
-    /// Covariates of the test rows that 'propensity fit rows' was given for the training rows: a csv 'row,NAME,...'
+    /// Covariates of the test rows, if 'propensity fit rows' had them for the training rows: a csv 'row,NAME,...'
     #[arg(long, value_name = "CSV")]
     row_covariates: Option<PathBuf>,
-    /// A covariate of pairs, as 'propensity fit rows' was given it: a matrix of scores for the test rows; may be repeated
+    /// A covariate of pairs that 'propensity fit rows' had: a matrix of scores for the test rows; may be repeated
     #[arg(long, value_name = "[NAME=]FILE")]
     pair_covariate: Vec<Model>,
-    /// A later snapshot of the training rows, in the same order: scores are then estimated from what was missed there
+    /// A later snapshot of the training rows, in the same order: scores are then estimated from the labels that were missed there
     #[arg(long, value_name = "DATA", requires = "train", conflicts_with_all = ["rate", "compat"])]
     later: Option<PathBuf>,
     /// A model's out-of-fold predictions for the training rows ('unmissed crossfit'), under the name of its test predictions;
@@ -67,15 +67,15 @@ pub(crate) struct Args {
     /// The test rows that have later labels: a csv 'row,probability', with the probability that a row like it has them
     #[arg(long, value_name = "CSV", requires = "test_later")]
     test_later_rows: Option<PathBuf>,
-    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant'; of several rounds or
-    /// judges, one file each; may be repeated
+    /// Judged pairs of the models' lists ('unmissed annotate plan'): a csv 'row,label,probability,relevant', one for each round or
+    /// judge; may be repeated
     #[arg(long, value_name = "CSV", conflicts_with_all = ["tally", "compat"])]
     judged: Vec<PathBuf>,
     /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
     #[arg(long, value_name = "PLAN", requires = "judged")]
     judged_plan: Option<PathBuf>,
-    /// What a machine says about many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper,
-    /// and never biased, whatever it says
+    /// A machine's judgements of many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper, and
+    /// never biased, however wrong it is
     #[arg(long, value_name = "CSV", requires = "judged")]
     machine_judged: Option<PathBuf>,
     /// How judged pairs are used: calibrated (guesses for all pairs, corrected by the judged ones) or horvitz-thompson
@@ -104,17 +104,17 @@ pub(crate) struct Args {
     /// The pairs that were shown, relevant or not (for the self-normalised and the doubly robust estimate)
     #[arg(long, value_name = "DATA", requires = "rate")]
     shown: Option<PathBuf>,
-    /// Pairs that may not be predicted (the filter files of the extreme classification repository, what a user has already
-    /// seen): a file with 'row label' per line; they are taken out before the top k
+    /// Pairs that may not be predicted (the filter files of the extreme classification repository, items that a user has already
+    /// seen): a file with 'row label' per line; they are removed before the top k is selected
     #[arg(long, value_name = "FILE", conflicts_with = "compat")]
     ignore: Option<PathBuf>,
     /// How many relevant labels each row has, observed or not: a csv 'row,count' (for recall-known)
     #[arg(long, value_name = "CSV")]
     label_counts: Option<PathBuf>,
-    /// Other choices where libraries differ: empty-rows=skip, absent-labels=one, coverage-of=present; separated by commas
+    /// Conventions on which libraries differ: empty-rows=skip, absent-labels=one, coverage-of=present; separated by commas
     #[arg(long, value_name = "NAME=CHOICE")]
     convention: Option<String>,
-    /// Also estimates with inverse propensities cut at TAU, and how biased they can be
+    /// Add estimates with inverse propensities clipped at TAU, with a bound on their bias
     #[arg(long, value_name = "TAU")]
     clip: Option<f64>,
     /// How wrong would the propensities have to be? Bounds of unbiased sums and differences if the odds of being missed
@@ -124,19 +124,19 @@ pub(crate) struct Args {
     /// Level of intervals
     #[arg(long, default_value_t = EvaluateRequest::default().level.get(), value_name = "LEVEL", allow_negative_numbers = true)]
     level: f64,
-    /// What intervals answer: population (rows are a sample) or mask (these rows, only missing labels are random)
+    /// What intervals are about: population (rows are a sample) or mask (these rows; only missing labels are random)
     #[arg(long, default_value_t = EvaluateRequest::default().interval.to_string(), value_name = "KIND")]
     interval: String,
-    /// Bootstrap replicates for macro-f and coverage; 0 takes the jackknife, which is faster and covers better
+    /// Bootstrap replicates for macro-f and coverage; 0 uses the jackknife, which is faster and covers better
     #[arg(long, default_value_t = EvaluateRequest::default().bootstrap, value_name = "B")]
     bootstrap: usize,
     /// Only part I of N of the rows; needs --tally
     #[arg(long, value_name = "I/N", requires = "tally")]
     shard: Option<String>,
-    /// Write the tally of the pass into this file instead of results; 'unmissed merge' finishes
+    /// Write the tally of the pass into this file instead of results; 'unmissed merge' computes the results
     #[arg(long, value_name = "FILE")]
     tally: Option<PathBuf>,
-    /// The numbers of another library, under its names: pyxclib or napkinxc
+    /// Print the numbers of another library, under its names: pyxclib or napkinxc
     #[arg(long, value_name = "LIBRARY", conflicts_with_all = [
         "tally", "groups", "rate", "clip", "convention", "label_counts", "metrics", "estimators", "weights",
     ])]
@@ -260,7 +260,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     if let Some(path) = &args.tally {
         evaluation.tally()?.write(path)?;
-        app.note(&format!("wrote {}; 'unmissed merge' finishes", path.display()));
+        app.note(&format!("wrote {}; 'unmissed merge' computes the results", path.display()));
         return Ok(());
     }
     app.emit_page(&present::document(&evaluation.run()?, args.all)?, args.all)
@@ -282,7 +282,7 @@ fn compat_values(
     present::compat(&all)
 }
 
-/// Finish evaluations whose tallies were written with 'evaluate --tally': the same bytes as one run
+/// Merge tallies that 'evaluate --tally' wrote and print the results: the same bytes as one run
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   unmissed evaluate --test test.txt --predictions p.txt --shard 1/2 --tally a.tally

@@ -7,7 +7,7 @@ use unmissed::evaluate::{EvaluationResult, Finding, Row};
 use unmissed::metrics::Estimator;
 use unmissed::report::{Cell, Column, Document, Shown, Table};
 
-/// Percentages, since that is how the field reports.
+/// Percentages, as is usual in the field.
 const SHOWN: Shown = Shown::Fixed(2);
 
 /// A terminal's width: what tables are arranged for.
@@ -153,12 +153,12 @@ fn estimate(estimator: Estimator, propensity: Option<&str>) -> String {
 }
 
 fn comparison_table(result: &EvaluationResult) -> Table {
-    let mut columns = ["metric", "estimate", "models", "difference", "stands"].map(Column::new).to_vec();
+    let mut columns = ["metric", "estimate", "models", "difference", "significant"].map(Column::new).to_vec();
     let has_bounds = result.comparisons.iter().any(|c| c.sensitivity.is_some());
     if has_bounds {
         columns.extend(["bounds", "flips at"].map(Column::new));
     }
-    let title = "Differences of models in points (stands: after Holm's adjustment for all)";
+    let title = "Differences between models in points (significant: after Holm's adjustment for all)";
     let mut table = Table::new("comparisons", columns).titled(title);
     for c in result.comparisons.iter().filter(|c| c.group == "all") {
         let points = |value: f64| format!("{:+.1}", 100.0 * value);

@@ -219,7 +219,7 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
 /// Propensities by frequency and by source, of an estimate for all labels.
 fn of_all(estimate: &Estimate, propensities: &Propensities, evidence: &PropensityEvidence<'_>) -> Outcome<Document> {
     let stats = evidence.stats();
-    let mut sources = Table::new("sources", ["source", "labels"]).titled("Where the values come from");
+    let mut sources = Table::new("sources", ["source", "labels"]).titled("Sources of the values");
     for source in ValueSource::ALL {
         sources.row(cells![source.name(), propensities.from_source(source)]);
     }
@@ -229,7 +229,7 @@ fn of_all(estimate: &Estimate, propensities: &Propensities, evidence: &Propensit
     }
     let beyond = checks::extrapolated(propensities, stats, stats, estimate.fit.as_ref())?;
     Ok(document.note(format!(
-        "{} labels with {:.1} % of the positives lie outside of what the curve was fitted to: their values are extrapolated.",
+        "{} labels with {:.1} % of the positives lie outside the range that the curve was fitted to: their values are extrapolated.",
         beyond.labels,
         100.0 * beyond.share
     )))

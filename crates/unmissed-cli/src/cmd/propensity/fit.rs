@@ -16,10 +16,11 @@ use unmissed::request::Level;
 /// Fit curves to a controlled set or to known propensities, and compare them with their default constants
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --loss a controlled set is fitted by its likelihood, other evidence by the paper's least squares on inverse propensities. Every family is searched from \
-several starts; the table says how far they agree and when a fit is degenerate.
+    after_help = "Without --loss, a controlled set is fitted by its likelihood, other evidence by the paper's least squares on \
+inverse propensities. Every family is fitted from several starts; the table shows how well they agree and whether a fit is \
+degenerate.
 
-MODEL 'rows' fits propensities that depend on the row to pairs that a later snapshot (or a controlled set of the same \
+MODEL 'rows' fits row-dependent propensities to pairs that a later snapshot (or a controlled set of the same \
 rows, or judged pairs) shows to be relevant. With -o FILE.json they can be used in 'evaluate --propensity rows:FILE.json'.
 
 Examples:
@@ -31,7 +32,7 @@ Examples:
 pub(super) struct Args {
     #[arg(required = true, value_name = "MODEL", help = format!("Curves to fit: {}; or rows", models::families().join(", ")))]
     models: Vec<String>,
-    /// The data whose label counts the curves are functions of
+    /// The data from whose label counts the curves are computed
     #[arg(long, value_name = "DATA")]
     pub(super) train: PathBuf,
     #[command(flatten)]
@@ -39,11 +40,11 @@ pub(super) struct Args {
     /// Known propensities to fit to, as csv
     #[arg(long, value_name = "CSV", conflicts_with = "controlled")]
     propensities: Option<PathBuf>,
-    /// What to minimise: squared (as in the paper), log, negative-binomial (the likelihood of a controlled set) or auto: the likelihood
-    /// where there is a controlled set, otherwise squared
+    /// What to minimise: squared (as in the paper), log, negative-binomial (the likelihood of a controlled set) or auto: the
+    /// likelihood with a controlled set, otherwise squared
     #[arg(long, default_value = FitLoss::default().name())]
     loss: FitLoss,
-    /// From how many points the search starts
+    /// Number of starting points of the search
     #[arg(long, default_value_t = FitOptions::default().starts, value_name = "N")]
     starts: usize,
     /// Level of intervals
@@ -125,7 +126,7 @@ fn document(comparisons: &[FitComparison], evidence: &CurveEvidence) -> Outcome<
         "labels": labels, "labels_without_controlled_positive": zeros, "labels_left_out": out, "models": comparisons,
     }))?;
     Ok(document.note(format!(
-        "{labels} labels took part, {zeros} of them without a controlled positive (kept, as q = 0); {out} were never observed. \
-         'starts agree to' is the worst objective over the best one: 1 means that the start did not matter."
+        "{labels} labels were used, {zeros} of them without a controlled positive (kept, as q = 0); {out} were never observed. \
+         'starts agree to' is the worst objective divided by the best: 1 means that the start did not matter."
     )))
 }

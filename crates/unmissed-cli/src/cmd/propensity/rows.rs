@@ -18,12 +18,13 @@ pub(super) const NAME: &str = "rows";
 
 /// What only row-dependent propensities need.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Propensities that depend on the row (MODEL 'rows')")]
+#[command(next_help_heading = "Row-dependent propensities (MODEL 'rows')")]
 pub(super) struct RowArgs {
-    /// A later snapshot of the training rows: which of its labels were observed before
+    /// A later snapshot of the training rows, to see which of its labels were observed before
     #[arg(long, value_name = "DATA", conflicts_with_all = ["controlled", "propensities"])]
     pub(super) later: Option<PathBuf>,
-    /// Judged pairs: which relevant ones were observed; --train is then the data that they are pairs of, --train-predictions of its rows
+    /// Judged pairs, to see which relevant ones were observed; --train is then the data that was judged, --train-predictions are
+    /// for its rows
     #[arg(long, value_name = "CSV", conflicts_with_all = ["later", "controlled", "propensities"])]
     pub(super) judged: Vec<PathBuf>,
     /// The audited model's out-of-fold predictions for the training rows; without them ranks and scores are left out
@@ -35,13 +36,13 @@ pub(super) struct RowArgs {
     /// Covariates of labels: a csv 'label,NAME,...'
     #[arg(long, value_name = "CSV")]
     pub(super) label_covariates: Option<PathBuf>,
-    /// Covariates of the training rows: a csv 'row,NAME,...'; an evaluation needs those of its own rows
+    /// Covariates of the training rows: a csv 'row,NAME,...'; an evaluation needs them for its own rows
     #[arg(long, value_name = "CSV")]
     pub(super) row_covariates: Option<PathBuf>,
-    /// A covariate of pairs: a matrix of scores for the training rows; an evaluation needs that of its own rows; may be repeated
+    /// A covariate of pairs: a matrix of scores for the training rows; an evaluation needs it for its own rows; may be repeated
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(super) pair_covariate: Vec<Model>,
-    /// How many refits under a bootstrap over rows go into intervals
+    /// Number of bootstrap refits over rows for the intervals
     #[arg(long, default_value_t = DEFAULT_REFITS, value_name = "B")]
     pub(super) refits: usize,
 }
@@ -59,7 +60,7 @@ impl RowArgs {
             return Ok(());
         }
         Err(unmissed::Error::value(
-            "--later, --judged, --train-predictions and covariates are for propensities that depend on the row",
+            "--later, --judged, --train-predictions and covariates are for row-dependent propensities",
         )
         .hint(
             "'unmissed propensity fit rows' uses them; for one propensity per label see 'unmissed propensity estimate timelapse'",
@@ -69,7 +70,7 @@ impl RowArgs {
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {
     if let Some(path) = args.output.output.as_ref().filter(|path| path.extension().is_some_and(|ending| ending != "json")) {
-        return Err(unmissed::Error::value("propensities that depend on the row are a json file")
+        return Err(unmissed::Error::value("row-dependent propensities are written as a json file")
             .expected("a name that ends in .json")
             .found(path.display().to_string())
             .into());
@@ -132,7 +133,7 @@ fn evidence(args: &Args, train: &Dataset<'_>, app: &App) -> Outcome<Evidence> {
         (Some(path), _) => (path.clone(), RowEvidence::Later),
         (None, Some(controlled)) => (controlled.controlled, RowEvidence::Controlled),
         (None, None) => {
-            return Err(unmissed::Error::value("nothing identifies propensities that depend on the row")
+            return Err(unmissed::Error::value("nothing identifies row-dependent propensities")
                 .expected("pairs that are known to be relevant, whether they were observed or not")
                 .hint(
                     "pass --later (a later snapshot of the training rows), --controlled and --rate for the same rows, or --judged pairs",
@@ -164,14 +165,14 @@ fn document(model: &RowModel) -> Outcome<Document> {
         "coefficients": coefficients_json, "effect_variance": model.effect_variance(), "calibration": model.calibration(),
     });
     let mut document = Document::new().table(coefficients).table(curve).data(data)?.note(format!(
-        "{pairs} relevant pairs of {rows} rows, {observed} of them observed; label effects with variance {:.4}. {} of {} parts have \
-         their prediction outside the interval.",
+        "{pairs} relevant pairs of {rows} rows, {observed} of them observed; label effects with variance {:.4}. In {} of {} bins \
+         the prediction is outside the interval.",
         model.effect_variance(),
         model.calibration().outside(),
         model.calibration().bins.len(),
     ));
     if !model.uses_scores() {
-        document = document.note("without --train-predictions propensities do not know what the audited model ranks first");
+        document = document.note("without --train-predictions, propensities cannot depend on the rank in the audited model");
     }
     for given in model.given().iter().filter(|given| given.level != CovariateLevel::Label) {
         let option = if given.level == CovariateLevel::Row { "--row-covariates" } else { "--pair-covariate" };
@@ -181,8 +182,9 @@ fn document(model: &RowModel) -> Outcome<Document> {
         document = document.note(what);
     }
     if model.uses_observed_labels() {
-        document = document
-            .note("other-labels is made of observed labels: sums over labels stay unbiased, products and recall are refused");
+        document = document.note(
+            "other-labels is computed from observed labels: sums over labels stay unbiased, products and recall are rejected",
+        );
     }
     Ok(document)
 }

@@ -13,7 +13,7 @@ use unmissed::propensity::models::PropensitySpec;
 use unmissed::propensity::{Propensities, bands, checks};
 use unmissed::report::{Cell, Column, Document, Table, charts};
 
-/// Show what propensity models say about the labels of a data set, and the evidence against them
+/// Show the propensities that models give the labels of a data set, and the evidence against them
 #[derive(clap::Args)]
 #[command(after_help = "MODEL is a spec: constant, jpv, jpv:a=0.5,b=0.4, jpv:wikipedia, power, power:gamma=0.5, \
 richards:c=..,d=..,f=..,g=..,h=.., table:FILE. 'unmissed list models' explains them.
@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Propensity models
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<String>,
-    /// The data whose label counts the models are functions of
+    /// The data from whose label counts the models are computed
     #[arg(long, value_name = "DATA")]
     train: PathBuf,
     #[command(flatten)]
@@ -144,7 +144,7 @@ pub(super) fn band_table(all: &[Propensities], stats: &LabelStats) -> Outcome<Ta
     let columns = [Column::new("rows with the label"), Column::new("labels"), Column::new("of positives").percent(1)];
     let models = all.iter().map(|p| Column::new(p.origin().to_string()).fixed(3));
     let mut table = Table::new("bands", columns.into_iter().chain(models))
-        .titled("Propensity by label frequency (pooled: observed positives over what they stand for)");
+        .titled("Propensity by label frequency (pooled: observed positives over the relevant ones that they imply)");
     let bands = all.iter().map(|p| bands::bands(p, stats)).collect::<unmissed::Result<Vec<_>>>()?;
     for place in 0..bands.first().map_or(0, Vec::len) {
         let band = &bands[0][place];

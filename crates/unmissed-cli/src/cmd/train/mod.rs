@@ -18,22 +18,23 @@ use unmissed::propensity::table_file;
 use unmissed::request::{LossChoice, TrainRequest, TreeRequest};
 use unmissed::train::{Destination, Trainer};
 
-/// Train a model: a linear scorer for each label, corrected for labels that are missing
+/// Train a model: a linear scorer for each label, corrected for missing labels
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --propensity, --joint and evidence nothing is taken to be missing: the loss (squared-hinge or logistic) and the decay are \
-those that do best on a tenth of the rows, held out, and scores are made log-odds on them. With --propensity, the likelihood of what \
-is observed is maximised (plugin-logistic); propensities that labels contradict are raised. With --controlled C --rate r/m two \
-models are put together on the controlled rows, unless that is no improvement. With --later L the later labels are trained on.
+    after_help = "Without --propensity, --joint and evidence, labels are assumed to be complete: the loss (squared-hinge or \
+logistic) and the decay are chosen on a held-out tenth of the rows, and scores are calibrated there to log-odds. With \
+--propensity, the likelihood of the observed labels is maximised (plugin-logistic); propensities that the labels contradict are \
+raised. With --controlled C --rate r/m, two models are combined on the controlled rows if that is an improvement. With --later L, \
+the model is trained on the later labels.
 
-Losses that have an optimum are trained to it by Newton's method, squared hinges over their dual; others by Adam, which stops at \
-the epoch that does best on held-out rows and then trains on all rows that long. --tune tries several settings \
+Losses that have an optimum are minimised by Newton's method, squared hinges in the dual; others by Adam, which finds the best \
+epoch on held-out rows and then trains on all rows for that many epochs. --tune tries several settings \
 on held-out rows, or on a controlled set (--validation). 'unmissed list losses' and 'unmissed list grids' explain the names; \
-'unmissed inspect MODEL' prints what was tried.
+'unmissed inspect MODEL' shows the settings that were tried.
 
 For very many labels, --tree trains classifiers on the nodes of a tree over them: minutes for hundreds of thousands of labels.
 
-Finished blocks of labels are kept in MODEL.partial until all are there: --resume continues a run that was interrupted.
+Finished blocks of labels are kept in MODEL.partial until all are done: --resume continues an interrupted run.
 
 Examples:
   unmissed train train.txt -o plain.safetensors
@@ -54,14 +55,14 @@ pub(crate) struct Args {
     /// The model to write
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
-    /// What is minimised, as 'unmissed list losses' names it; auto: squared-hinge or logistic, whichever does better on held-out
-    /// rows, with --propensity plugin-logistic, with --joint the loss that it has
+    /// The loss to minimise ('unmissed list losses'); auto: squared-hinge or logistic, whichever does better on held-out rows; with
+    /// --propensity plugin-logistic; with --joint the loss of that method
     #[arg(long, value_name = "LOSS", default_value_t = TrainRequest::default().loss)]
     loss: LossChoice,
     /// Propensities of labels (jpv, power, table:FILE, ...), as a function of the label counts of DATA
     #[arg(long, value_name = "SPEC")]
     propensity: Option<String>,
-    /// Inverse propensities above this count as this much: less variance, some bias
+    /// Clip inverse propensities at this value: less variance, some bias
     #[arg(long, value_name = "MOST", allow_negative_numbers = true)]
     clip: Option<f64>,
     /// A factor of the loss for each label: uniform, inverse, inverse-complete (needs propensities), log,
@@ -72,7 +73,7 @@ pub(crate) struct Args {
     trees: tree::Trees,
     #[command(flatten)]
     learning: request::Learning,
-    /// Write the propensities that were learned, or used (those that were raised are marked), into this csv
+    /// Write the learned or used propensities into this csv (raised ones are marked)
     #[arg(long, value_name = "CSV")]
     propensities_out: Option<PathBuf>,
     #[command(flatten)]
@@ -83,7 +84,7 @@ pub(crate) struct Args {
     tuning: request::Tuning,
     #[command(flatten)]
     scaling: request::Scaling,
-    /// Most memory that blocks in work may take on top of the data: 500MB, 4GB [default: a block for each thread]
+    /// Memory limit for the blocks in training, on top of the data: 500MB, 4GB [default: one block per thread]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
     #[arg(long, value_name = "EPS", allow_negative_numbers = true, help = format!(
@@ -146,7 +147,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let trained = trainer.train_to(&data, &destination)?;
     if let Some(path) = &args.propensities_out {
         let found = trained.learned.as_ref().or(trained.used.as_ref());
-        let found = found.ok_or_else(|| Error::value("training used no propensities that could be written").in_file(path))?;
+        let found = found.ok_or_else(|| Error::value("training used no propensities, so there are none to write").in_file(path))?;
         table_file::write(found, path)?;
         app.note(&format!("wrote {}", path.display()));
     }

@@ -32,16 +32,16 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     }
     if trained.outcome.raised_propensities > 0 {
         document = document.note(format!(
-            "{} labels are observed more often than their propensity allows: it was raised to what is observed of the label, over all \
-             rows or on the rows on which it is surest (--propensities-out marks them).",
+            "{} labels are observed more often than their propensity allows: the propensity was raised to the observed rate, over \
+             all rows or on the rows with the label's highest scores (--propensities-out marks them).",
             trained.outcome.raised_propensities
         ));
     }
     if trained.outcome.shrunken_propensities {
         document = document.note(
-            "The propensities are mostly noise, by their own intervals: they were shrunken towards their trend in the label's frequency \
-             before training. 'unmissed propensity estimate shrunken' does so from the controlled set itself, and 'train --controlled' needs \
-             no propensities.",
+            "The propensities are mostly noise, judged by their own intervals: they were shrunken towards their trend in label \
+             frequency before training. 'unmissed propensity estimate shrunken' does this from the controlled set itself, and \
+             'train --controlled' needs no propensities.",
         );
     }
     if let Some(stack) = &trained.stack {
@@ -52,7 +52,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
             true => format!("Trained on the later labels: {} were added, {} withdrawn.", later.added, later.withdrawn),
             false => format!(
                 "Trained on the later labels of {} of {} rows ({} added, {} withdrawn); the others are corrected by row-dependent \
-                 propensities that were fitted to these.",
+                 propensities fitted to these.",
                 later.rows, later.of, later.added, later.withdrawn
             ),
         });
@@ -61,12 +61,12 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
         document = document.note(note);
     }
     if trained.uncorrected {
-        document =
-            document.note("The loss corrects for missing labels, but no --propensity was given: nothing was taken to be missing.");
+        document = document
+            .note("The loss corrects for missing labels, but no --propensity was given: labels were assumed to be complete.");
     }
     if let Some(unused) = &trained.unused {
         document = document.note(format!(
-            "The loss '{}' makes no use of the propensities ({unused}): 'unbiased-{}' does, or divide by them in 'predict --propensity'.",
+            "The loss '{}' does not use the propensities ({unused}): use 'unbiased-{}', or divide by them in 'predict --propensity'.",
             trained.about.loss, trained.about.loss
         ));
     }
@@ -80,8 +80,8 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
         && effective.effective < 0.1 * effective.positives
     {
         document = document.note(format!(
-            "The inverse propensities differ so much that {:.0} positives count like {:.0}: expect a high variance, and consider \
-             --clip or a larger --decay.",
+            "The inverse propensities vary so much that {:.0} positives have the effective size of {:.0}: expect a high variance, \
+             and consider --clip or a larger --decay.",
             effective.positives, effective.effective
         ));
     }
@@ -160,11 +160,11 @@ fn compared(stack: &StackTable) -> Table {
 fn verdict(stack: &StackTable) -> String {
     let gain = format!("by {:.4} per row (SE {:.4})", stack.gain.abs(), stack.gain_se);
     match (stack.taken, stack.gain > 0.0) {
-        (true, _) => format!("The stack is better than the recalibrated model {gain}: it is the model."),
+        (true, _) => format!("The stack is better than the recalibrated model {gain}: the stack is used."),
         (false, true) => {
-            format!("The stack is better {gain}, which is not more than one standard error: the uncorrected model stays.")
+            format!("The stack is better {gain}, which is not more than one standard error: the uncorrected model is kept.")
         }
-        (false, false) => format!("The stack is worse than the recalibrated model {gain}: the uncorrected model stays."),
+        (false, false) => format!("The stack is worse than the recalibrated model {gain}: the uncorrected model is kept."),
     }
 }
 
@@ -173,8 +173,8 @@ fn assumed(trained: &Trained) -> Option<String> {
     let origin = trained.about.propensity.as_ref()?;
     let curve = origin.curve()?;
     Some(format!(
-        "The propensities ({}) follow from a curve with given constants: nothing about missing labels was measured on these data. A \
-         controlled set (--controlled) or later labels (--later) would.",
+        "The propensities ({}) come from a curve with assumed constants: nothing about missing labels was measured on these data. \
+         A controlled set (--controlled) or later labels (--later) would measure it.",
         curve.short()
     ))
 }
@@ -191,7 +191,7 @@ fn trials(tuning: &Tuning) -> Table {
     ];
     let by_metric = tuning.trials.iter().any(|trial| trial.metric.is_some());
     let columns = columns.into_iter().enumerate().filter(|(place, _)| *place != 4 || by_metric).map(|(_, column)| column);
-    let mut table = Table::new("tuning", columns).titled(format!("Tried settings, decided on {} rows", tuning.rows));
+    let mut table = Table::new("tuning", columns).titled(format!("Settings that were tried, decided on {} rows", tuning.rows));
     // With many epochs, those around the best of each setting are what people want to see.
     let many = tuning.trials.len() > SHOWN;
     let trials = tuning.trials.iter().enumerate().filter(|(place, trial)| !many || trial.chosen || last_of_setting(tuning, *place));

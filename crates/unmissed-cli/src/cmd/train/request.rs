@@ -16,7 +16,7 @@ fn default() -> TrainRequest {
 #[command(next_help_heading = "Solver")]
 pub(super) struct Solving {
     /// newton: to the optimum, for losses that have one; dual: the same for squared hinges, faster; adam: small steps on batches,
-    /// for any; auto: dual or newton where they can
+    /// for any loss; auto: dual or newton where possible
     #[arg(long, value_name = "NAME", default_value_t = default().solver)]
     solver: SolverChoice,
     #[arg(long, value_name = "RATE", value_delimiter = ',', allow_negative_numbers = true, help = format!(
@@ -27,12 +27,12 @@ pub(super) struct Solving {
     #[arg(long, value_name = "DECAY", value_delimiter = ',', allow_negative_numbers = true)]
     decay: Vec<f64>,
     #[arg(long, value_name = "N", help = format!(
-        "Epochs of Adam; the most of them unless --holdout 0 [default: {}]", Adam::default().epochs))]
+        "Epochs of Adam; an upper limit unless --holdout 0 [default: {}]", Adam::default().epochs))]
     epochs: Option<usize>,
     #[arg(long, value_name = "ROWS", help = format!("Rows per batch of Adam [default: {}]", Adam::default().batch_size))]
     batch: Option<usize>,
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help = format!(
-        "newton and dual: share of its first value to which the gradient's norm has to fall [default: {}, {}]",
+        "newton and dual: stop when the gradient's norm falls to this share of its first value [default: {}, {}]",
         Newton::default().tolerance, Dual::default().tolerance))]
     tolerance: Option<f64>,
 }
@@ -41,14 +41,14 @@ pub(super) struct Solving {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Evidence about missing labels")]
 pub(super) struct Evidence {
-    /// A bias-controlled set with features: an uncorrected model and one by joint learning are put together on it, where that is an
+    /// A bias-controlled set with features: an uncorrected model and one by joint learning are combined on it if that is an
     /// improvement
     #[arg(long, value_name = "DATA")]
     pub(super) controlled: Option<PathBuf>,
     /// The rate at which the labels of --controlled were shown: 16/300, 0.05, or a csv 'label,rate'
     #[arg(long, value_name = "R/M", allow_negative_numbers = true)]
     pub(super) rate: Option<String>,
-    /// The pairs of --controlled that were shown, relevant or not, when they are known
+    /// The pairs of --controlled that were shown, relevant or not, if they are known
     #[arg(long, value_name = "DATA", requires = "controlled")]
     pub(super) shown: Option<PathBuf>,
     /// Judged pairs of rows that were not trained on ('unmissed annotate plan'), beside their plan, as a controlled set; may be
@@ -58,13 +58,13 @@ pub(super) struct Evidence {
     /// The data with features whose rows were judged
     #[arg(long, value_name = "DATA", requires = "judged")]
     pub(super) judged_rows: Option<PathBuf>,
-    /// A later snapshot of the training rows, in the same order: its labels take the place of the observed ones
+    /// A later snapshot of the training rows, in the same order: its labels replace the observed ones
     #[arg(long, value_name = "DATA")]
     pub(super) later: Option<PathBuf>,
-    /// A csv with a column 'row': the rows that have later labels, when not all do
+    /// A csv with a column 'row': the rows that have later labels, if not all do
     #[arg(long, value_name = "CSV", requires = "later")]
     pub(super) later_rows: Option<PathBuf>,
-    /// Use propensities as they are, even where labels are observed more often than they allow
+    /// Do not raise propensities, even if labels are observed more often than they allow
     #[arg(long)]
     pub(super) keep_propensities: bool,
 }
@@ -73,32 +73,32 @@ pub(super) struct Evidence {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tuning")]
 pub(super) struct Tuning {
-    /// Try several settings and take the best
+    /// Try several settings and use the best
     #[arg(long)]
     tune: bool,
     /// Settings to try: default, or paper (Adam)
     #[arg(long, value_name = "NAME", default_value_t = default().grid)]
     grid: String,
-    /// What decides: loss, or METRIC@K[:ESTIMATOR] as in precision@1:unbiased [default: loss]
+    /// Criterion for choosing settings: loss, or METRIC@K[:ESTIMATOR] as in precision@1:unbiased [default: loss]
     #[arg(long, value_name = "WHAT")]
     criterion: Option<String>,
-    /// Share of the rows that are held out to decide on; 0 trains Adam for all epochs
+    /// Share of the rows that is held out for choosing settings; 0 trains Adam for all epochs
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = default().holdout)]
     holdout: f64,
-    /// Make log-odds of the scores on held-out rows [default: where the loss and the decay are chosen, which is when neither these nor
-    /// anything else about training is named]
+    /// Calibrate scores to log-odds on held-out rows [default: if train chooses the decay itself, as it does without options or
+    /// with --propensity alone]
     #[arg(long)]
     calibrate: bool,
-    /// Leave scores as the loss makes them: without other options, the logistic loss with its default decay
+    /// Do not calibrate scores; without other options, train the logistic loss with its default decay
     #[arg(long, conflicts_with = "calibrate")]
     no_calibrate: bool,
-    /// Decide on these rows instead of held-out ones
+    /// Choose settings on these rows instead of held-out ones
     #[arg(long, value_name = "DATA")]
     pub(super) validation: Option<PathBuf>,
     /// The rows of --validation are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
     #[arg(long, value_name = "R/M", requires = "validation")]
     pub(super) validation_rate: Option<String>,
-    /// The pairs of --validation that were shown, relevant or not, when they are known
+    /// The pairs of --validation that were shown, relevant or not, if they are known
     #[arg(long, value_name = "DATA", requires = "validation_rate")]
     pub(super) validation_shown: Option<PathBuf>,
 }
@@ -106,7 +106,7 @@ pub(super) struct Tuning {
 /// How rows are scaled.
 #[derive(clap::Args)]
 pub(super) struct Scaling {
-    /// How rows are scaled: l2 (divided by their norm), none, or auto: none where at least half of all features are there, else l2
+    /// How rows are scaled: l2 (divided by their norm), none, or auto: none if at least half of all features are nonzero, else l2
     #[arg(long, value_name = "HOW", default_value_t = default().normalize)]
     pub(super) normalize: NormalizeChoice,
 }
@@ -114,11 +114,12 @@ pub(super) struct Scaling {
 /// How propensities are learned.
 #[derive(clap::Args)]
 pub(super) struct Learning {
-    /// Learn propensities from the observed labels; --propensity is where they start (at 1/2 without).
-    /// plugin: along with the classifier, by the likelihood of both; alternating: in turns with it, on two halves of the rows
+    /// Learn propensities from the observed labels, starting from --propensity (without it, from 1/2).
+    /// plugin: together with the classifier, by their joint likelihood; alternating: in turns with the classifier, on two halves of
+    /// the rows
     #[arg(long, value_name = "HOW")]
     pub(super) joint: Option<JointLearning>,
-    /// --joint plugin: begin from this many starts, and keep the best for each label
+    /// --joint plugin: number of starts; the best is kept for each label
     #[arg(long, value_name = "N", default_value_t = default().starts)]
     pub(super) starts: usize,
 }
@@ -128,12 +129,12 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
     let Args { solving, tuning, evidence, .. } = args;
     match (&evidence.controlled, &evidence.rate) {
         (None, Some(_)) => {
-            return Err(Error::value("--rate is the rate of a controlled set")
+            return Err(Error::value("--rate needs a controlled set")
                 .expected("--controlled as well")
-                .hint("the learning rate of Adam is --learning-rate"));
+                .hint("the learning rate of Adam is set by --learning-rate"));
         }
         (Some(_), None) => {
-            return Err(Error::value("a controlled set has a rate at which its labels were shown").expected("--rate as well"));
+            return Err(Error::value("a controlled set needs the rate at which its labels were shown").expected("--rate as well"));
         }
         _ => {}
     }

@@ -162,5 +162,5 @@ pub(crate) fn summary_rows(summary: &TreeSummary, about: &About, table: &mut Tab
         table.row(cells!["passes", request.passes]);
         table.row([Cell::from("weights dropped up to"), number(request.prune)]);
     }
-    table.row([Cell::from("weights that are not zero"), Cell::Int(summary.nonzeros as i64)]);
+    table.row([Cell::from("nonzero weights"), Cell::Int(summary.nonzeros as i64)]);
 }

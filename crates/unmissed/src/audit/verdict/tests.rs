@@ -140,7 +140,7 @@ fn one_model_and_no_evidence_is_a_floor() {
     assert_eq!(
         verdict.sentences,
         [
-            "Observed scores are reported because nothing in these files measures what is missing, and missing labels can only add to it.",
+            "Observed scores are reported because nothing in these files measures what is missing, and missing labels can only raise them.",
             "Under jpv:a=0.55,b=1.5, which is assumed, precision@1 would be 60.0 % (58.0 to 62.0).",
         ]
     );
@@ -154,7 +154,7 @@ fn values_beyond_the_range_are_no_scores() {
     let verdict = Case { propensities: vec![report(JPV, CandidateKind::Assumed, false)], ..assumed }.verdict();
     assert_eq!(
         verdict.sentences[1],
-        "Under jpv:a=0.55,b=1.5, which is assumed, precision@1 would be beyond 100 %, which cannot be: it does not fit these data."
+        "Under jpv:a=0.55,b=1.5, which is assumed, precision@1 would be above 100 %, which is impossible: it does not fit these data."
     );
     assert!(!verdict.headline.contains("131"), "{}", verdict.headline);
 
@@ -167,15 +167,15 @@ fn values_beyond_the_range_are_no_scores() {
     let verdict = case.verdict();
     assert_eq!(
         verdict.headline,
-        "M. Precision@1 is 99.0 % (97.0 to 100.0) if labels are missed as often where models rank them first as elsewhere, not 49.0 % as \
+        "M. Precision@1 is 99.0 % (97.0 to 100.0) if labels that models rank first are missed as often as others, not 49.0 % as \
          observed."
     );
     assert_eq!(
         verdict.sentences,
         [
-            "Reported is 'direct' (the next in the order): its propensities were estimated label by label from evidence. The order of \
-             estimates is fixed beforehand.",
-            "'missed labels (omega)' is not reported: it puts precision@1 beyond what a score can be, so its assumptions do not hold here.",
+            "'direct' (the next in the order) is reported: its propensities were estimated label by label from evidence. The order of \
+             estimates is fixed in advance.",
+            "'missed labels (omega)' is not reported: it puts precision@1 outside its range, so its assumptions do not hold here.",
         ]
     );
 }
@@ -214,8 +214,8 @@ fn the_order_of_estimates_is_fixed() {
             assert_eq!(verdict.headline, "M. Precision@1 is 52.0 % (50.0 to 54.0), not 49.0 % as observed.");
             assert_eq!(
                 verdict.sentences[0],
-                "Reported is 'missed labels (omega)': it is made of the labels that were missed on rows with two snapshots and assumes no \
-                 propensities. The order of estimates is fixed beforehand."
+                "'missed labels (omega)' is reported: it uses the labels that were missed on rows with two snapshots and assumes \
+                 no propensities. The order of estimates is fixed in advance."
             );
             assert_eq!(verdict.severity, Severity::Info);
         }
@@ -260,12 +260,14 @@ fn exact_ties_are_ties() {
     let verdict = Case::new(vec![tied]).verdict();
     assert_eq!(
         verdict.headline,
-        "M. Precision@1 of A is at least 49.0 % (47.0 to 51.0), as observed. As observed A and B score the same on every row."
+        "M. Precision@1 of A is at least 49.0 % (47.0 to 51.0), as observed. On observed labels A and B score the same on every row."
     );
     assert_eq!((verdict.order_change, verdict.standings[0].first.as_ref()), (None, None));
     let level = Case::new(vec![observed(&[("A", 0.49), ("B", 0.49)])]).verdict();
     assert!(
-        level.headline.ends_with("As observed A and B are not statistically distinguishable (difference 0.0 points, -1.0 to 1.0)."),
+        level
+            .headline
+            .ends_with("On observed labels A and B are not statistically distinguishable (difference 0.0 points, -1.0 to 1.0)."),
         "{}",
         level.headline
     );
@@ -277,7 +279,7 @@ fn without_evidence_the_order_has_a_price() {
     let verdict = Case { propensities: vec![report(JPV, CandidateKind::Assumed, true)], ..Case::new(cells) }.verdict();
     assert_eq!(
         verdict.headline,
-        "M. Precision@1 of A is at least 50.0 % (48.0 to 52.0), as observed. As observed A is better than B by 5.0 points (4.0 to 6.0)."
+        "M. Precision@1 of A is at least 50.0 % (48.0 to 52.0), as observed. On observed labels A is better than B by 5.0 points (4.0 to 6.0)."
     );
     assert_eq!(
         verdict.sentences[1..],
@@ -319,7 +321,7 @@ fn estimates_that_disagree_name_no_winner() {
     );
     assert_eq!(
         verdict.sentences[1],
-        "Other estimates from the same evidence are apart from it: precision@1 of A is 60.0 % (58.0 to 62.0) by 'direct'."
+        "Other estimates from the same evidence differ from it: precision@1 of A is 60.0 % (58.0 to 62.0) by 'direct'."
     );
     assert_eq!(verdict.severity, Severity::Warning);
 }
@@ -341,8 +343,8 @@ fn complete_labels_decide() {
     assert_eq!(
         verdict.sentences,
         [
-            "Reported is 'complete labels': complete labels need no estimate. The order of estimates is fixed beforehand.",
-            "Off from complete labels, in points: observed -8.0, jpv:a=0.55,b=1.5 +2.0.",
+            "'complete labels' is reported: complete labels need no estimate. The order of estimates is fixed in advance.",
+            "Difference from complete labels, in points: observed -8.0, jpv:a=0.55,b=1.5 +2.0.",
             "Scored with jpv:a=0.55,b=1.5, B would be called better, which is wrong.",
         ]
     );

@@ -1,7 +1,7 @@
 //! `csv`: a line `row,label,score` for each prediction, as data frames are written.
 //!
-//! Fields are separated by commas, tabs or semicolons, whichever the first line has. With a header the columns may stand in any
-//! order, beside others; `csv:row=doc,label=code,score=p` says what they are called. Without a header there are three columns, and
+//! Fields are separated by commas, tabs or semicolons, whichever the first line has. With a header the columns may be in any order,
+//! among others; `csv:row=doc,label=code,score=p` names them. Without a header there are three columns, and
 //! the file must be asked for or be read as predictions. Without a column of scores, labels are ranked as they stand, best
 //! first.
 //!

@@ -1,7 +1,7 @@
-//! `matrix`: a dense matrix of ratings as text, a line for each user with a number for each item, 0 where there is none.
+//! `matrix`: a dense matrix of ratings as text, a line for each user with a number for each item, 0 for no rating.
 //!
 //! Numbers are separated by spaces or tabs and every line has the same number of them. The format is never guessed from
-//! content. A stored zero cannot be told from no rating, so it is lost in writing.
+//! content. A stored zero cannot be distinguished from no rating, so it is lost when written.
 
 use super::ratings::{dropped_features, with_scores};
 use super::{Content, Format, ReadOptions};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::spec::{Named, Spec};
 use std::path::{Path, PathBuf};
 
-/// A dense matrix with more numbers than this is taken for a mistake.
+/// A dense matrix with more numbers than this is assumed to be a mistake.
 const MOST: u128 = 100_000_000;
 
 /// See the module's page.

@@ -104,7 +104,7 @@ pub struct ReadOptions<'a> {
     pub expected: Option<Expected<'a>>,
     /// Scores (ratings) of at least this much are labels, when labels are wanted; `None`: all that are not zero.
     pub positive: Option<f32>,
-    /// Whether files may be memory-mapped. Turn it off for files that another process may truncate meanwhile.
+    /// Whether files may be memory-mapped. Turn it off for files that another process may truncate while they are read.
     pub mmap: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,
@@ -189,7 +189,7 @@ fn unrecognised(formats: &[&dyn Format], head: &[u8], expected: Option<Expected<
         .hint(format!("name the format with {how} if you know it"))
 }
 
-/// Parquet is the one format that a build may lack: whoever asks for it learns how to get it.
+/// Parquet is the one format that a build may lack: the error says how to get it.
 fn without_parquet(error: Error) -> Error {
     error.hint("build with the feature 'parquet': cargo install unmissed-cli --features parquet")
 }
@@ -217,7 +217,7 @@ pub fn read_dataset(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result
 fn check_positive(positive: Option<f32>) -> Result<()> {
     match positive {
         Some(least) if least.is_nan() => {
-            Err(Error::value("the least positive score is not a number").expected("a number, as in 4").found("NaN"))
+            Err(Error::value("the threshold for positive scores is not a number").expected("a number, as in 4").found("NaN"))
         }
         _ => Ok(()),
     }
@@ -273,7 +273,7 @@ pub fn write(content: &Content, path: impl AsRef<Path>, format: Option<&str>) ->
 pub struct Written {
     /// The name of the format.
     pub format: &'static str,
-    /// The files that are there now.
+    /// The files that exist now.
     pub files: Vec<PathBuf>,
     /// What the format could not hold.
     pub dropped: Vec<String>,

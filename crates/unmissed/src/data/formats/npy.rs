@@ -3,11 +3,11 @@
 //! - Floating numbers are scores, one for each (row, label): every one is a prediction, zeros too. Minus infinity says that a label
 //!   is not predicted.
 //! - Whole numbers, where the number of labels is known and the array has another width, are the labels of each row, best first;
-//!   -1 leaves a place open. An array of one dimension has one label per row.
-//! - Bools, and whole numbers that are all 0 or 1, are labels: there or not.
+//!   -1 leaves a place empty. An array of one dimension has one label per row.
+//! - Bools, and whole numbers that are all 0 or 1, are label indicators.
 //!
-//! Numbers of half and double precision become 32-bit floating numbers, rounded to the nearest. Written is an array of
-//! bools for labels, of float32 for scores, with 0 where none is stored.
+//! Numbers of half and double precision become 32-bit floating numbers, rounded to the nearest. Labels are written as an array of
+//! bools, scores as float32, with 0 for entries that are not stored.
 
 use super::npz::array::{Array, Elements, write_header};
 use super::ratings::dropped_features;
@@ -69,7 +69,7 @@ impl Format for Npy {
 
     fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>> {
         if Compression::of_name(path).0 != Compression::None {
-            return Err(Error::value("an npy file is mapped as it is").in_file(path).hint("leave the .gz or .zst out"));
+            return Err(Error::value("an npy file cannot be compressed").in_file(path).hint("leave the .gz or .zst out"));
         }
         let (rows, cols) = match content {
             Content::Data(data) => (data.rows(), data.labels().cols()),
@@ -160,7 +160,7 @@ fn dense_scores(numbers: Vec<f32>, rows: u64, width: u32) -> Result<Csr<'static,
     Csr::from_rows(width.into(), numbers.chunks(cols.max(1)).map(entries))
 }
 
-/// Labels as they stand, best first. The scores only keep their order.
+/// Labels in the given order, best first. The scores only keep that order.
 fn top_labels(ids: &[i64], rows: usize, width: usize, labels: u64) -> Result<Csr<'static, f32>> {
     let mut found: Vec<Vec<(u32, f32)>> = Vec::with_capacity(ids.len() / width.max(1));
     for (row, ids) in ids.chunks(width.max(1)).enumerate() {

@@ -7,7 +7,7 @@
 //! indices where they fit, float32 values, deflate.
 //!
 //! Members are read in an order that lets each one vouch for the next (shape, row offsets, indices, values), so an archive
-//! that unpacks to much more than its matrix is refused before it is unpacked.
+//! that unpacks to much more than its matrix is rejected before it is unpacked.
 
 pub(super) mod array;
 mod sparse;
@@ -85,7 +85,7 @@ impl Format for Npz {
     /// gets its name before both are complete.
     fn write(&self, content: &Content, path: &Path) -> Result<Vec<PathBuf>> {
         if Compression::of_name(path).0 != Compression::None {
-            return Err(Error::value("an npz file is compressed inside").in_file(path).hint("leave the .gz or .zst out"));
+            return Err(Error::value("an npz file is already compressed").in_file(path).hint("leave the .gz or .zst out"));
         }
         let (features, labels) = match content {
             Content::Scores(scores) => {
@@ -207,7 +207,7 @@ fn layout(archive: &mut Archive<'_>) -> Result<Layout> {
     if archive.index_for_name("format.npy").is_some() {
         let name = member(archive, "format")?.text()?;
         return sparse::Layout::of_name(&name).map(Layout::Sparse).ok_or_else(|| {
-            Error::format("the layout of the sparse matrix is not known")
+            Error::format("unknown layout of the sparse matrix")
                 .expected("format csr, csc or coo")
                 .found(crate::error::shown(name.as_bytes()))
                 .hint("call .tocsr() before save_npz")

@@ -75,7 +75,7 @@ impl Format for Parquet {
 /// Runs a reader and makes an error of a panic: the library asserts some of what a damaged file can break (a negative
 /// length of a column, a page that needs a dictionary which is not there).
 fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| Err(broken("its parts do not fit together")))
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| Err(broken("its parts do not match")))
 }
 
 fn broken(why: impl std::fmt::Display) -> Error {

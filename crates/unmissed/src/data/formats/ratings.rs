@@ -48,7 +48,7 @@ impl Format for Ratings {
             empty || LabelStats::of(&scores.pattern()).occurring().len() < scores.cols()
         });
         if gaps {
-            dropped.push("users and items without a rating (those that remain are numbered anew)".into());
+            dropped.push("users and items without a rating (the others are renumbered)".into());
         }
         dropped
     }

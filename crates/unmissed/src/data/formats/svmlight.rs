@@ -74,7 +74,7 @@ impl Format for Svmlight {
     fn drops(&self, content: &Content) -> Vec<String> {
         let mut dropped = vec!["the numbers of rows, features and labels (they follow from the largest ids)".to_owned()];
         if matches!(content, Content::Scores(_)) {
-            dropped.push("scores (only where they are not zero is kept, as labels)".into());
+            dropped.push("scores (nonzero entries are kept, as labels)".into());
         }
         dropped
     }

@@ -58,7 +58,7 @@ impl Format for Xmc {
     fn drops(&self, content: &Content) -> Vec<String> {
         match content {
             Content::Data(_) => Vec::new(),
-            Content::Scores(_) => vec!["scores (only where they are not zero is kept, as labels)".into()],
+            Content::Scores(_) => vec!["scores (nonzero entries are kept, as labels)".into()],
         }
     }
 

@@ -1,8 +1,8 @@
 //! Generators: data whose truth is known, one file each.
 //!
 //! A generator is an entry of [`GENERATORS`]. It lists its [`GeneratorParameter`]s, from which the command line makes its flags;
-//! [`GeneratorSettings`] holds the values that were asked for, checked by name when they are set and by type when they are read.
-//! What comes out is a [`Generated`]: data sets and tables, each under the stem of the file that it belongs into. Adding a
+//! [`GeneratorSettings`] has the requested values, checked by name when they are set and by type when they are read. The result is
+//! a [`Generated`]: data sets and tables, each under the stem of its file. Adding a
 //! generator is one new file and one line in the list.
 //!
 //! Every row and every label has a random stream of its own, so the data depend on the seed and the settings only, never on

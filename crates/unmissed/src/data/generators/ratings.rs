@@ -1,4 +1,4 @@
-//! `ratings`: users who rate a handful of what they like, as on a music service, and users who are also shown items at random.
+//! `ratings`: users who rate a few of the items they like, as on a music service, and users who are also shown items at random.
 //!
 //! User i has a taste `t_i ~ N(0, I)`, item j a direction `v_j` of length 1 and the liking `x_ij = t_i . v_j`, which is standard
 //! normal. Item j is relevant to i with probability `s(b_j + strength x_ij)`, with b_j for a long tail of priors pi_j as in `survey`.
@@ -85,7 +85,7 @@ impl Generator for Ratings {
                 help: "relevant items that a user rates, on average; half of them become labels",
             },
             GeneratorParameter { name: "tail", default: "0.6", help: "how fast relevance falls with an item's rank" },
-            GeneratorParameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
+            GeneratorParameter { name: "strength", default: "2.5", help: "how strongly taste determines relevance" },
             GeneratorParameter { name: "taste", default: "0.5", help: "how much more often users rate what they like more" },
             GeneratorParameter { name: "gamma", default: "0.5", help: "how much more often popular items are rated" },
             GeneratorParameter {

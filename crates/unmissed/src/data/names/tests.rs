@@ -37,7 +37,7 @@ fn columns_of_tables_in_order_or_by_id() {
 fn what_is_wrong_is_located() {
     assert_eq!(
         message("n.txt", b"a\nb\na\n", "", 3),
-        ":3: labels 0 and 2 are both called 'a': expected another name for each label; add to one of the names what tells the two apart"
+        ":3: labels 0 and 2 are both called 'a': expected a different name for each label; make one of the names more specific"
     );
     assert_eq!(message("n.txt", b"a\n\nb\n", "", 3), ":2: label 1 has no name: expected a name for each label");
     assert_eq!(message("n.txt", b"a\nb\n", "", 3), ": not a line for each label: expected 3 labels, found 2 lines");

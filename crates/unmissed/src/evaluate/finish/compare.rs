@@ -18,7 +18,7 @@ use super::interval::two_sided;
 use crate::error::Result;
 use crate::evaluate::report::Comparison;
 
-/// Which of the p values stand after Holm's adjustment; unknown ones never do.
+/// Which of the p values are significant after Holm's adjustment; unknown ones never are.
 pub fn holm(p: &[Option<f64>], level: f64) -> Vec<bool> {
     let mut order: Vec<(f64, usize)> = p.iter().enumerate().filter_map(|(place, p)| Some(((*p)?, place))).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));

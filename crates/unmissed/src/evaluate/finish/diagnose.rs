@@ -1,4 +1,4 @@
-//! Which findings the numbers call for, and the notes on how to read them.
+//! Findings about the numbers, and notes on how to read them.
 
 use super::totals::Of;
 use super::{Finish, Source, limits};
@@ -216,13 +216,16 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
         }
         IntervalKind::Mask => {
             notes.push(format!(
-                "{level} % intervals: these rows, only which labels are missing is random (mask); those of normalized values, of macro-f \
-                 and coverage and of observed recall and ndcg-min are rather too wide (an upper bound of the variance)"
+                "{level} % intervals: these rows, with only the missing labels random (mask); those of normalized values, of \
+                 macro-f and coverage and of observed recall and ndcg-min are rather too wide (an upper bound of the variance)"
             ));
             match settings.propensity_columns().len() {
-                0 => notes.push("observed values have no mask interval: how they vary depends on propensities".into()),
+                0 => notes.push("observed values have no mask interval: their variance depends on propensities".into()),
                 1 => {}
-                _ => notes.push("mask intervals of observed values go by the smallest propensity of each label, the widest".into()),
+                _ => notes.push(
+                    "mask intervals of observed values use the smallest propensity of each label, which gives the widest interval"
+                        .into(),
+                ),
             }
         }
     }
@@ -232,13 +235,13 @@ pub(super) fn notes(finish: &Finish<'_>) -> Vec<String> {
     };
     for place in finish.label_places.iter().filter(|place| !is_plain(place)) {
         let name = settings.metrics[*place].name();
-        notes.push(format!("{name} has no interval under these conventions: which labels are absent varies too"));
+        notes.push(format!("{name} has no interval under these conventions, because which labels are absent is random too"));
     }
     for column in settings.columns.iter().filter(|column| column.clip.is_none()) {
         let Some(origin) = &column.origin else { continue };
         notes.push(if column.uncertain {
-            let but = if settings.relevant.is_some() { " but those of recall-known" } else { "" };
-            format!("{origin}: the uncertainty of the propensities is in all intervals{but}")
+            let but = if settings.relevant.is_some() { " except those of recall-known" } else { "" };
+            format!("{origin}: all intervals include the uncertainty of the propensities{but}")
         } else {
             format!("{origin}: propensities are taken as known")
         });

@@ -1,4 +1,4 @@
-//! What the jackknife of a function of hits has to know about single labels.
+//! What the jackknife of a function of hits needs about single labels.
 //!
 //! With Poisson hits of expectation l, `g(h) = 1 - (1 - q)^h` has the variance `E[h (g(h) - g(h-1))^2] r(q^2 l)`, `r(x) = (1 - e^-x) / x`: the
 //! jackknife's share of the label, which is too large by what several hits share, times a factor below 1. Two models with c

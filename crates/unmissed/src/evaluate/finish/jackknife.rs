@@ -1,8 +1,8 @@
-//! The jackknife over rows for metrics that are means over labels: what each row adds, from counts by label.
+//! The jackknife over rows for metrics that are means over labels: the contribution of each row, from counts by label.
 //!
 //! A label with TP hits, P positives and Pred predictions adds f(TP, P, Pred) to the sum over labels. Without row i it adds less by
 //! `f - f(TP-1, P-1, Pred-1)` if the row has a hit, `f - f(TP, P-1, Pred)` if it has the label unpredicted, and
-//! `f - f(TP, P, Pred-1)` if it predicts the label in vain. The sum of these over labels is the row's share psi_i, and
+//! `f - f(TP, P, Pred-1)` if it predicts the label wrongly. The sum of these over labels is the row's share psi_i, and
 //! `Var = (n-1)/n sum_i (psi_i - mean)^2`; of a difference of models the same with `psi_i^a - psi_i^b`. Where the tally has a sample of
 //! the rows, the sum over rows is estimated from it.
 //!

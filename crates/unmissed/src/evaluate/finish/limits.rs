@@ -1,4 +1,4 @@
-//! What intervals leave out, where it can be seen in the numbers.
+//! What intervals leave out, as far as the numbers show it.
 
 use super::{Finish, Key, Source};
 use crate::evaluate::findings::{Finding, U009};
@@ -41,7 +41,7 @@ pub(super) fn label_notes(finish: &Finish<'_>) -> Vec<String> {
                     finish.settings.ks()[key.ki]
                 );
                 if is_ratio && key.estimator == Estimator::Unbiased {
-                    text.push_str("; for the same reason it is below the value on complete labels of these rows, of which its interval says nothing");
+                    text.push_str("; for the same reason it is below the value on complete labels of these rows, which its interval does not cover");
                 }
                 worst.insert(key.estimator.name(), (drift / se, text));
             }
@@ -51,7 +51,7 @@ pub(super) fn label_notes(finish: &Finish<'_>) -> Vec<String> {
     let is_coverage =
         |key: &Key| key.estimator == Estimator::Unbiased && finish.label_term(*key).is_some_and(|term| term.is_of_hits());
     if finish.keys().iter().any(is_coverage) {
-        notes.push("unbiased coverage: its interval is rough, since few labels with large terms decide".into());
+        notes.push("unbiased coverage: its interval is rough, since few labels with large terms dominate".into());
     }
     notes
 }
@@ -83,8 +83,8 @@ pub(super) fn noise_notes(finish: &Finish<'_>) -> Vec<String> {
         .filter(|(noise, _)| *noise > NOISY);
     let text = |(noise, origin): (f64, &str)| {
         format!(
-            "{origin}: the inverse propensities have errors of {:.0} %; these do not average out in {} values: these are rather too low, and \
-             intervals do not contain that (the estimator shrunken has smaller errors)",
+            "{origin}: the inverse propensities have errors of {:.0} %; these do not average out in {} values, which are rather \
+             too low, and the intervals do not account for that (the estimator shrunken has smaller errors)",
             100.0 * noise,
             asked.join(" and ")
         )
@@ -118,7 +118,7 @@ pub(super) fn explosive_coverage(finish: &Finish<'_>) -> Vec<Finding> {
         let propensity = finish.settings.columns[column].origin.as_deref().unwrap_or("");
         let metric = finish.settings.metrics[metric].name();
         let why =
-            "labels that are observed less than half of the time and have many hits: neither value nor interval means anything";
+            "labels that are observed less than half of the time and have many hits: neither value nor interval is meaningful";
         let text = format!("with {propensity}, terms of unbiased {metric} exceed {EXPLOSIVE} for {labels} {why}");
         Finding::new(&U009, text).of_propensity(propensity)
     };

@@ -219,7 +219,7 @@ impl<'a> Finish<'a> {
                 let bias = self.bias(key, model);
                 let mut assumption = self.assumption(key)?.sentence().to_owned();
                 if let Some((_, tau)) = self.settings.columns[key.column()].clip {
-                    assumption = format!("{assumption} (inverse propensities cut at {tau})");
+                    assumption = format!("{assumption} (inverse propensities clipped at {tau})");
                 }
                 rows.push(Row {
                     metric: self.settings.metrics[key.metric].name(),

@@ -1,4 +1,4 @@
-//! Whether out-of-fold predictions are like those of the audited model.
+//! Whether out-of-fold predictions are as good as those of the audited model.
 
 use super::omega::two_samples;
 use super::totals::Of;
@@ -9,7 +9,7 @@ use crate::metrics::Estimator;
 
 /// Differences below this many standard errors may be chance.
 const CLEAR: f64 = 3.0;
-/// Differences of observed scores below this hardly matter.
+/// Differences of observed scores below this are negligible.
 const POINTS: f64 = 0.01;
 
 /// One finding for each model whose observed score on the test rows is clearly another than out of fold on the matched rows.
@@ -29,9 +29,9 @@ pub(super) fn findings(finish: &Finish<'_>) -> Vec<Finding> {
             return None;
         }
         let what = if test > matched {
-            "fold models saw fewer rows, or the rows differ; the ratio is biased by it, omega less"
+            "fold models were trained on fewer rows, or the rows differ; this biases the ratio, and omega less"
         } else {
-            "were these predictions made by a model that had seen the rows? Then estimates from them are worthless"
+            "if these predictions were made by a model that was trained on the rows, estimates from them are worthless"
         };
         let name = &settings.metrics[term.metric].name();
         let text = format!(

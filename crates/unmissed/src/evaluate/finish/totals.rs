@@ -1,4 +1,4 @@
-//! Totals of a tally by what they are of. They are those of row terms before the division by k or by a sum of discounts.
+//! Looks up totals of a tally. They are sums of row terms before the division by k or by a sum of discounts.
 
 use super::{Finish, Key};
 use crate::evaluate::plan::settings::Term;

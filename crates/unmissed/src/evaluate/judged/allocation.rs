@@ -1,7 +1,8 @@
 //! Allocation: how many pairs are drawn from each stratum.
 //!
 //! The variance of a stratified total is `sum_h A_h^2 / n_h + constant` with `A_h = N_h sd_h`. Neyman's allocation is proportional to A_h;
-//! in whole numbers, with at least 2 pairs a stratum and at most all, it is found exactly by giving pairs one at a time where the variance
+//! in whole numbers, with at least 2 pairs per stratum and at most all, it is found exactly by giving pairs one at a time where the
+//! variance
 //! falls most, by `A_h^2 / (n (n + 1))`.
 //!
 //! # Reference

@@ -5,7 +5,8 @@
 //! unreliable where most gains are 0, as in differences, and 0 where all judgements are the same. The gains of all pairs of a stratum are
 //! known, so it is mixed with the variance that these imply with the mean square of `y - w`, which counts as [`IMPLIED_PAIRS`] judged
 //! pairs. To that mean square half a relevant and half an irrelevant pair are added, as in Jeffreys' prior: none of eight judged pairs is
-//! relevant where one in twenty is, and the interval has to know it. Degrees of freedom are Satterthwaite's. Of independent draws the
+//! relevant where one in twenty is, and the interval must account for that. Degrees of freedom are Satterthwaite's. Of independent
+//! draws the
 //! variance is `sum (1 - f) e^2 / f^2`.
 //!
 //! Where rows are a sample too, the variance of the mean over rows is added: that of expected row terms, that of relevance given what is

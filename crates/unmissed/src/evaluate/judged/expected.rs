@@ -1,4 +1,4 @@
-//! What to expect of a plan: the intervals of metrics and differences, and the budgets that wanted ones take.
+//! What to expect of a plan: the intervals of metrics and differences, and the budgets that wanted intervals need.
 //!
 //! With calibrated estimates the variance of a sum with gains g is about `sum_h (N_h / n_h - 1) rate_h (1 - rate_h) sum_{u in h} g_u^2`,
 //! where the rate is the share of relevant pairs, assumed or from an earlier round. Rounds are combined with weights w, so variances with

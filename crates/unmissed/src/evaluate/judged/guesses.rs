@@ -1,4 +1,4 @@
-//! Guesses: how likely unjudged pairs are relevant, from what was judged.
+//! Guesses: how likely unjudged pairs are relevant, from the judged ones.
 //!
 //! `w = sigmoid(u_h + b' (x - mean of the stratum))`, a logistic regression: the effect of stratum h is shrunken towards the logit of all
 //! judged pairs, b towards 0. On logits the same evidence moves a stratum where nearly all pairs are relevant less than one

@@ -1,4 +1,4 @@
-//! How likely single pairs are relevant, from judged ones: for those who look for missing labels.
+//! How likely single pairs are relevant, from judged ones: to find missing labels.
 
 use super::Judged;
 use super::completed::{Completed, Items};

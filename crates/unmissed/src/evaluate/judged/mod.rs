@@ -1,7 +1,7 @@
-//! Judged pairs: evidence for the price of an afternoon.
+//! Judged pairs: evidence that costs an afternoon.
 //!
-//! A few hundred pairs of the models' top lists, drawn with known probabilities and judged by people, say what metrics are on complete
-//! labels, with nothing assumed about missing ones. [`AnnotationPlan`] draws the pairs and foretells the intervals; judges fill the csv
+//! A few hundred pairs of the models' top lists, drawn with known probabilities and judged by people, give metrics on complete
+//! labels without assumptions about missing ones. [`AnnotationPlan`] draws the pairs and forecasts the intervals; judges fill the csv
 //! (or the page) that it writes; [`Judged`] is what an [`Evaluation`](super::Evaluation) takes, which then has the estimator `judged`.
 //!
 //! `pool.rs` collects pairs, `strata.rs` divides them, `allocation.rs` decides how many of each are drawn, `plan.rs` draws, `plan_file.rs` and

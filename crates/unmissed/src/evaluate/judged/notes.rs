@@ -37,8 +37,8 @@ fn uncovered(cells: &Cells<'_>) -> Vec<Finding> {
             findings.push(Finding::new(
                 &U024,
                 format!(
-                    "top {k} of {name}: {missing} of {all} unobserved pairs ({share:.1} %) had no chance of being drawn; they count one \
-                     half, and intervals hold whatever they are"
+                    "top {k} of {name}: {missing} of {all} unobserved pairs ({share:.1} %) had no chance of being drawn; they \
+                     count one half, and intervals are valid whatever their true status"
                 ),
             ));
         }
@@ -70,7 +70,7 @@ fn changed(cells: &Cells<'_>, judged: &Judged) -> Option<Finding> {
         }
     }
     let what = changed.join(", ");
-    (!changed.is_empty()).then(|| Finding::new(&U025, format!("not those that the pairs were drawn for: {what}")))
+    (!changed.is_empty()).then(|| Finding::new(&U025, format!("changed since the pairs were drawn: {what}")))
 }
 
 /// Observed labels that judges call irrelevant.
@@ -99,7 +99,7 @@ pub(super) fn notes(cells: &Cells<'_>, judged: &Judged, completed: &Completed) -
         ", weighted by inverse probabilities"
     });
     if unsure > 0 {
-        text.push_str(&format!("; {unsure} are unsure: they count one half, and intervals hold whatever they are"));
+        text.push_str(&format!("; {unsure} are unsure: they count one half, and intervals are valid whatever their true status"));
     }
     let mut notes = vec![text];
     if judged.plan.is_none() {
@@ -112,7 +112,7 @@ pub(super) fn notes(cells: &Cells<'_>, judged: &Judged, completed: &Completed) -
     if sample.open > 0 {
         let open = sample.open;
         notes.push(format!(
-            "judged: {open} drawn pairs are not judged yet; those that are, the first of a random order, count more"
+            "judged: {open} drawn pairs are not judged yet; the judged ones, which come first in a random order, count more"
         ));
     }
     notes.extend(machine_notes(cells, judged, completed));
@@ -128,7 +128,7 @@ fn machine_notes(cells: &Cells<'_>, judged: &Judged, completed: &Completed) -> V
     let target = cells.sum(term, cells.settings.kmax(), 0, 0);
     let without = cells.completed(judged, false);
     let report = machine::report(&cells.sample, machine, (completed, &without), (&target, cells.settings.rows as f64));
-    let mut text = format!("machine: judged {} pairs, {} of them people too", machine.len(), report.both);
+    let mut text = format!("machine: judged {} pairs, {} of which people judged too", machine.len(), report.both);
     if let Some((relevant, irrelevant)) = report.right {
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
         text.push_str(&format!(

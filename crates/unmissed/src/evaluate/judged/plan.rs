@@ -138,7 +138,7 @@ impl AnnotationPlan {
         if open.is_empty() {
             return Err(Error::value("there is nothing to judge")
                 .found("top lists whose labels are all observed")
-                .hint("every prediction is known to be right; raise k to look further down the lists"));
+                .hint("every prediction is known to be right; raise k to judge further down the lists"));
         }
         let mut plan = AnnotationPlan {
             version: VERSION,
@@ -168,7 +168,7 @@ impl AnnotationPlan {
         let marks: Vec<(String, String)> =
             data.models.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), lists_mark(&pool, at))).collect();
         if labels_mark(data.truth) != self.test || marks != self.models {
-            return Err(Error::value("these are not the data of the earlier rounds")
+            return Err(Error::value("these are not the data that the earlier rounds used")
                 .expected(format!("the same test labels and the same predictions of {}", self.model_names()))
                 .hint("start a new plan for other data"));
         }
@@ -256,7 +256,7 @@ impl AnnotationPlan {
         importance
     }
 
-    /// What a plan foretells intervals for.
+    /// What a plan forecasts intervals for.
     pub(super) fn targets(&self, pool: &Pool) -> Vec<(ExpectedInterval, Target)> {
         let places: Places = pool.pairs.iter().map(|(row, label)| self.find(*row, *label).map(|place| place as u32)).collect();
         let mut all = Vec::new();

@@ -106,7 +106,7 @@ impl Judged {
         for path in plans {
             let plan = AnnotationPlan::read(&path)?;
             if (plan.rows, plan.labels) != (rows as u64, labels as u64) {
-                return Err(Error::value("the plan is about other data")
+                return Err(Error::value("the plan was made for other data")
                     .expected(format!("{rows} rows and {labels} labels"))
                     .found(format!("{} and {}", plan.rows, plan.labels))
                     .in_file(path));

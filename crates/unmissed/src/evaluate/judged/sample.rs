@@ -191,8 +191,8 @@ impl Sample {
                     let (row, label) = (plan.pair_rows[open], plan.pair_labels[open]);
                     let error =
                         Error::format(format!("the pair (row {row}, label {label}) is not judged, but later ones of its file are"))
-                            .expected("judgements in the order of the file, up to where the judge stopped")
-                            .hint("judge it, or write 'unsure'; leaving out what is hard would bias the estimate");
+                            .expected("judgements in the order of the file, without gaps")
+                            .hint("judge it, or write 'unsure'; skipping hard pairs would bias the estimate");
                     return Err(match by_place.get(&open) {
                         Some(judgement) => all.located(error, judgement),
                         None => error,

@@ -1,8 +1,8 @@
-//! Strata: which unobserved pairs are alike before anybody judges them.
+//! Strata: groups of unobserved pairs that are similar before they are judged.
 //!
 //! By the best rank (bands that end at each k), by whether all models list the pair or some do, and by the label's training count
-//! (thirds of the pairs). Fine strata make estimates sharper, but each needs pairs of its own, so the finest division is taken that leaves
-//! the budget at least [`PAIRS_PER_STRATUM`] pairs a stratum on average.
+//! (thirds of the pairs). Fine strata make estimates sharper, but each needs pairs of its own, so the finest division is used that
+//! still has at least [`PAIRS_PER_STRATUM`] pairs per stratum on average.
 
 use super::pool::Pool;
 use crate::data::LabelStats;

@@ -1,9 +1,9 @@
-//! Whether files belong together: rows and ids in the same order, snapshots the right way round, scores the right way up.
+//! Whether files belong together: rows and ids in the same order, snapshots not swapped, scores not inverted.
 //!
-//! A misaligned file gives numbers that look like those of a bad model, so each check compares what was given with what another
-//! alignment would give, on a sample of the rows. A difference counts only when it is manifold, beyond chance by several standard
-//! errors, and beyond what the same lists find on other rows; constant lists and models that are merely bad raise nothing.
-//! `docs/checks.md` has the rates of false alarms that were measured.
+//! A misaligned file gives numbers that look like those of a bad model, so each check compares the files as given with another
+//! alignment, on a sample of the rows. A difference counts only if it is large, several standard errors beyond chance, and larger
+//! than what the same lists find on other rows; constant lists and models that are merely bad raise nothing. `docs/checks.md` has
+//! the measured rates of false alarms.
 
 mod lists;
 mod reversed;
@@ -44,7 +44,7 @@ impl Evaluation<'_> {
 fn short_lists(name: &str, scores: &Csr<'_, f32>, k: usize) -> Option<Finding> {
     let most = scores.offsets().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
     (most < k.min(scores.cols())).then(|| {
-        let text = format!("{name} has at most {most} predictions per row, and k goes up to {k}: open places count as misses");
+        let text = format!("{name} has at most {most} predictions per row, and k goes up to {k}: empty places count as misses");
         Finding::new(&U020, text)
     })
 }
@@ -66,8 +66,8 @@ fn swapped(name: &str, truth: &Labels<'_>, scores: &Csr<'_, f32>) -> Option<Find
         |values: &[f32]| values.windows(2).all(|pair| pair[0] == pair[1]) || values.windows(2).all(|pair| pair[0] - pair[1] == 1.0);
     (0..scores.rows()).all(|row| is_plain(scores.row(row).1)).then(|| {
         let text = format!(
-            "every row has exactly {least} labels, as top lists have, while {name} predicts between {shortest} and {longest} labels without \
-             scores of their own, as labels are kept"
+            "every row has exactly {least} labels, as is typical of top lists, while {name} predicts between {shortest} and \
+             {longest} labels without scores of their own, as is typical of labels"
         );
         Finding::new(&U021, text)
     })

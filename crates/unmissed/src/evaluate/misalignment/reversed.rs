@@ -1,4 +1,4 @@
-//! Scores the wrong way up: probabilities of the complement, distances or ranks.
+//! Inverted scores: probabilities of the complement, distances or ranks.
 
 use super::lists::{Lists, exchanged};
 use crate::data::{Csr, Labels};
@@ -39,8 +39,8 @@ pub(super) fn finding(name: &str, truth: &Labels<'_>, scores: &Csr<'_, f32>, lis
     (last > MANIFOLD * chance.mean && last > chance.mean + CLEAR * chance.sd).then(|| {
         let rate = |hits: f64| 100.0 * hits / rows.len() as f64;
         let text = format!(
-            "the label that {name} gives the lowest score is observed in {:.1} % of {} rows, that of the highest in {:.1} %: its scores are \
-             probably probabilities of the complement, distances or ranks",
+            "the label with the lowest score of {name} is observed in {:.1} % of {} rows, the label with the highest in {:.1} %: \
+             its scores are probably probabilities of the complement, distances or ranks",
             rate(last),
             rows.len(),
             rate(first)

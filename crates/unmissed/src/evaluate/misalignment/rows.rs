@@ -27,8 +27,8 @@ pub(super) fn finding(name: &str, lists: &Lists<'_>) -> Option<Finding> {
         if manifold && compared.other > MANIFOLD * chance.mean {
             let which = if rows < 0 { "before" } else { "after" };
             let text = format!(
-                "{:.1} % of the top {DEPTH} of {name} are labels of the row {which} it, {:.1} % of its own ({} rows): a line is missing or \
-                 too many at the start of one of the files",
+                "{:.1} % of the top {DEPTH} of {name} are labels of the row {which} it, {:.1} % of its own ({} rows): a line is \
+                 missing or extra at the start of one of the files",
                 rate(compared.other),
                 rate(compared.given),
                 lists.len()
@@ -45,7 +45,7 @@ pub(super) fn finding(name: &str, lists: &Lists<'_>) -> Option<Finding> {
     (varies && would_show && no_better).then(|| {
         let text = format!(
             "{:.1} % of the top {DEPTH} of {name} are labels of their rows, {:.1} % are labels of any other row, although the lists differ \
-             from row to row ({} rows): its rows are in another order, or it does not look at them",
+             from row to row ({} rows): its rows are in another order, or the model ignores them",
             rate(given),
             rate(chance.mean),
             lists.len()

@@ -1,4 +1,4 @@
-//! Estimated mask variances of row terms: these rows, and only which labels are missing is random.
+//! Estimated mask variances of row terms: the rows are fixed, and only the missing labels are random.
 //!
 //! Unbiased sums: a label with gain g (weight times discount) adds `g^2 q^2 (1 - p)`, an unbiased estimate of its share
 //! `g^2 y (1 - p)/p`; for a clipped column `g^2 min(q, tau)^2 (1 - p)`. Unbiased products and other functions of the label set: the

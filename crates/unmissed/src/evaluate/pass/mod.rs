@@ -1,4 +1,4 @@
-//! The one pass over the rows: every row is looked at once, in parallel, and adds to the sums of every cell.
+//! The pass over the rows: every row is read once, in parallel, and adds to the sums of every cell.
 //!
 //! [`tally`] sends chunks of rows through [`chunk`], which selects the top k of each row once and adds its terms:
 //! `row_terms.rs` sums and products over labels, `sets.rs` other functions of the label set, `hajek.rs` what was shown, `mask.rs`

@@ -1,4 +1,4 @@
-//! How large row terms can get: known before any row is looked at, so that their sums can be kept in fixed point.
+//! How large row terms can get: known before any row is read, so that their sums can be kept in fixed point.
 //!
 //! A sum over labels is at most the largest gain of a label times the sum of the discounts; the complement of a product of
 //! `1 - q` is at most `1 + max(1, q - 1)^k`; functions of the label set are at most 1 as observed. Bounds follow from all

@@ -1,7 +1,7 @@
-//! Which estimators of which metrics are computed, and why not the others.
+//! Which estimators of which metrics are computed, and why the others are not.
 //!
-//! Asking for everything is never an error: what does not exist is left out, with a note where that may surprise. What is asked for
-//! by name and cannot be computed is an error that says why.
+//! Asking for everything is never an error: estimates that do not exist are left out, with a note if that may be surprising. An
+//! estimate that is requested by name and cannot be computed is an error that says why.
 
 use super::settings::{ChosenMetric, KnownPairs};
 use crate::data::Rate;
@@ -29,7 +29,7 @@ impl Evaluation<'_> {
             }
             if matches!(metric.shape(), Shape::Sum(term) if term.by_relevant()) && self.label_counts.is_none() {
                 if by_name {
-                    return Err(Error::value(format!("{} needs the number of relevant labels of each row", metric.name()))
+                    return Err(Error::value(format!("{} needs the number of relevant labels per row", metric.name()))
                         .hint("give label counts, or ask for 'recall'"));
                 }
                 continue;
@@ -40,7 +40,7 @@ impl Evaluation<'_> {
                 continue;
             }
             if matches!(metric.shape(), Shape::Sum(term) if term.weighted()) && self.weights.is_none() {
-                let missing = format!("{} needs weights: from a file, or from training frequencies", metric.name());
+                let missing = format!("{} needs weights, from a file or from training frequencies", metric.name());
                 if by_name {
                     return Err(Error::value(missing));
                 }
@@ -50,7 +50,7 @@ impl Evaluation<'_> {
             let estimators = self.estimators_of(metric, spec.words(), notes)?;
             let one = ChosenMetric { metric: metric.name().into(), beta, estimators, left_out: Vec::new() };
             if all.iter().any(|other| other.name() == one.name()) {
-                return Err(Error::value(format!("'{}' is asked for twice", one.name())));
+                return Err(Error::value(format!("'{}' is requested twice", one.name())));
             }
             if !one.estimators.is_empty() {
                 all.push(one);
@@ -107,10 +107,10 @@ impl Evaluation<'_> {
             Estimator::Unbiased if !self.row_models.is_empty() => self.check_row_dependent(metric),
             Estimator::Unbiased => without("give a propensity model, such as jpv, and the training labels"),
             Estimator::Normalized if controlled => {
-                Err(cannot("a controlled set").hint("its unbiased value needs no best value to compare with"))
+                Err(cannot("a controlled set").hint("its unbiased value needs no normalisation"))
             }
             Estimator::Normalized if self.propensities.is_empty() && !self.row_models.is_empty() => without(
-                "the best ranking of a row is known under propensities per label only: give a propensity model, such as jpv",
+                "the best ranking of a row is known only under per-label propensities: give a propensity model, such as jpv",
             ),
             Estimator::Normalized if self.propensities.is_empty() => {
                 without("give a propensity model, such as jpv, and the training labels")
@@ -124,7 +124,7 @@ impl Evaluation<'_> {
             }
             Estimator::Omega => match self.why_no_omega(metric.shape()) {
                 None => Ok(()),
-                Some(why) => Err(cannot("no matched rows that it applies to").hint(why)),
+                Some(why) => Err(cannot("no matched rows to apply it to").hint(why)),
             },
             Estimator::Ratio if self.row_models.iter().all(|(_, model)| model.hits().is_none()) => {
                 Err(cannot("no hits on rows with both snapshots")
@@ -149,8 +149,8 @@ impl Evaluation<'_> {
         let ks = self.request.k.as_slice();
         match (metric.shape(), &self.request.rate) {
             (Shape::Set(_), _) => Err(cannot("a controlled set").hint(
-                "labels that are shown without replacement do not go missing independently, and of most label sets no row \
-                 was shown all; metrics that are sums over labels can be estimated, and 'recall-pooled' of all rows together",
+                "labels that are shown without replacement do not go missing independently, and no row was shown all of most label \
+                 sets; metrics that are sums over labels can be estimated, and so can 'recall-pooled', over all rows together",
             )),
             (Shape::Product, Some(Rate::Shown { shown, .. })) if ks.iter().any(|k| *k > *shown as usize) => {
                 Err(cannot(&format!("k = {ks:?} with {shown} labels shown to each row"))

@@ -1,7 +1,7 @@
 //! Labels that have everything in common share a place in the table.
 //!
-//! Most propensity models and weights are functions of a label's training count, and counts are few however many labels there
-//! are: the table then stays in the processor's cache, where a table of all labels would make every look-up wait for memory.
+//! Most propensity models and weights are functions of a label's training count, and there are few distinct counts, however many
+//! labels there are: the table then stays in the processor's cache, where a table of all labels would make every look-up wait for memory.
 
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -27,7 +27,7 @@ pub(in crate::evaluate) struct Classes {
 }
 
 impl Classes {
-    /// Numbers the classes anew, so that they descend in the first attribute, in the second where they tie, and so on.
+    /// Renumbers the classes, so that they descend in the first attribute, in the second if they tie, and so on.
     fn sort(&mut self, descending: impl Fn(u32, u32) -> Ordering, wanted: &[u32]) {
         let mut order: Vec<u32> = (0..self.examples.len() as u32).collect();
         order.sort_by(|a, b| descending(self.examples[*a as usize], self.examples[*b as usize]));

@@ -1,4 +1,4 @@
-//! Columns: column 0 is what is observed, then one for each propensity model (or the known rate), then the clipped ones.
+//! Columns: column 0 is the observed value, then one for each propensity model (or the known rate), then the clipped ones.
 
 use super::bounds::Extremes;
 use super::classes::{Attributes, classes};

@@ -35,7 +35,7 @@ impl Groups {
     /// Groups by label: the index of a name, or `None` for labels outside all groups.
     pub fn new(names: Vec<String>, of: &[Option<u16>], about: impl Into<String>) -> Result<Groups> {
         if names.is_empty() || names.len() >= usize::from(NO_GROUP) {
-            return Err(Error::value("the number of groups is off").expected("1 to 65534").found(names.len().to_string()));
+            return Err(Error::value("the number of groups is wrong").expected("1 to 65534").found(names.len().to_string()));
         }
         if let Some(name) = names.iter().enumerate().find(|(i, name)| *name == "all" || names[..*i].contains(name)) {
             return Err(
@@ -69,7 +69,7 @@ impl Groups {
     /// Cuts where the most frequent labels hold these shares of the training positives, ascending.
     pub fn by_share(stats: &LabelStats, cuts: &[f64]) -> Result<Groups> {
         if cuts.is_empty() || cuts.windows(2).any(|c| c[0] >= c[1]) || cuts.iter().any(|c| !(*c > 0.0 && *c < 1.0)) {
-            return Err(Error::value("the cuts of the groups are off")
+            return Err(Error::value("the cuts of the groups are wrong")
                 .expected("ascending shares in (0, 1)")
                 .found(format!("{cuts:?}")));
         }
@@ -88,14 +88,14 @@ impl Groups {
         Groups::new(
             names(cuts.len() + 1),
             &of,
-            format!("cut at {} % of training positives, most frequent first", shares.join(" and ")),
+            format!("cut at {} % of training positives, most frequent labels first", shares.join(" and ")),
         )
     }
 
     /// Cuts at counts of training positives, descending: labels with at least the first count come first.
     pub fn by_counts(stats: &LabelStats, cuts: &[u64]) -> Result<Groups> {
         if cuts.is_empty() || cuts.windows(2).any(|c| c[0] <= c[1]) {
-            return Err(Error::value("the cuts of the groups are off").expected("descending counts").found(format!("{cuts:?}")));
+            return Err(Error::value("the cuts of the groups are wrong").expected("descending counts").found(format!("{cuts:?}")));
         }
         let of: Vec<Option<u16>> = stats
             .dense_counts()?
@@ -128,7 +128,7 @@ impl Groups {
             GroupsSpec::Counts(cuts) => Groups::by_counts(counted()?, cuts),
             GroupsSpec::Deciles => Groups::deciles(counted()?),
             GroupsSpec::File(path) => Groups::read(path, labels),
-            GroupsSpec::Given => Err(Error::value("the request takes groups that were not passed along")),
+            GroupsSpec::Given => Err(Error::value("the request uses groups that were not passed")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What rows with two snapshots say against what is assumed of them.
+//! Findings of rows with two snapshots that contradict assumptions.
 
 use super::settings::ChosenMetric;
 use crate::data::Labels;
@@ -11,9 +11,9 @@ use crate::propensity::together::{Together, missing_together};
 
 /// Differences below this many standard errors may be chance.
 const CLEAR: f64 = 3.0;
-/// Relative differences of observed labels per row below this hardly matter.
+/// Relative differences of observed labels per row below this are negligible.
 const DENSITY: f64 = 0.05;
-/// Correlations below this hardly matter.
+/// Correlations below this are negligible.
 const CORRELATION: f64 = 0.01;
 
 impl Evaluation<'_> {
@@ -48,9 +48,9 @@ impl Evaluation<'_> {
             return None;
         }
         let text = format!(
-            "{}: no out-of-fold predictions for the training rows, so a later snapshot gives one propensity per label only, and labels \
-             that a model ranks first go missing less often than that. On real data such scores were up to 3 points too high, and \
-             their 95 % intervals held the truth in a third of the cases",
+            "{}: no out-of-fold predictions for the training rows, so the later snapshot gives only one propensity per label, and \
+             labels that a model ranks first go missing less often than that. On real data such scores were up to 3 points too high, and \
+             their 95 % intervals covered the truth in only a third of the cases",
             names.join(", ")
         );
         Some(Finding::new(&U014, text))

@@ -33,7 +33,7 @@ impl LookedAt {
     }
 }
 
-/// Takes columns out of metrics, and says so.
+/// Removes columns from metrics, with a note.
 pub(super) fn leave_out(evaluation: &Evaluation<'_>, metrics: &mut Vec<ChosenMetric>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if evaluation.request.metrics.is_some() || evaluation.request.rate.is_some() {
@@ -71,8 +71,8 @@ fn finding(origin: &str, chosen: &ChosenMetric, beyond: u64, looked_at: u64) -> 
     Finding::new(
         &U009,
         format!(
-            "with {origin}, unbiased {} is left out: its terms cancel beyond 1e8 in {beyond} of {looked_at} rows looked at (ask for the \
-             metric by name to compute it all the same)",
+            "with {origin}, unbiased {} is left out: its terms cancel beyond 1e8 in {beyond} of {looked_at} sampled rows (request \
+             the metric by name to compute it anyway)",
             chosen.name()
         ),
     )

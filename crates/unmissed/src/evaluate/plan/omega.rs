@@ -107,7 +107,7 @@ impl<'a> Evaluation<'a> {
             let longest = |offsets: &[u64]| offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
             let (needed, stored) = (largest.min(longest(scores.offsets())), longest(of_matched.offsets()));
             if stored < needed {
-                return Err(Error::value(format!("the predictions of '{name}' for the matched rows are too short"))
+                return Err(Error::value(format!("the prediction lists of '{name}' for the matched rows are too short"))
                     .expected(format!("at least {needed} labels per row, as the test predictions have"))
                     .found(stored.to_string())
                     .hint("keep as many predictions per training row as per test row"));
@@ -268,12 +268,12 @@ impl Evaluation<'_> {
     pub(super) fn omega_notes(&self, fits: &[Option<OmegaFit>]) -> Vec<String> {
         let mut notes = Vec::new();
         if fits.len() > 1 && fits.iter().any(Option::is_none) && fits.iter().any(Option::is_some) {
-            notes.push("omega: models without predictions for the matched rows have no such estimate".to_owned());
+            notes.push("omega: models without predictions for the matched rows have no omega estimate".to_owned());
         }
         for ((name, _), fit) in self.models.iter().zip(fits) {
             if fit.as_ref().is_some_and(|fit| !fit.model.converged) {
                 notes.push(format!(
-                    "omega: the regression of missed labels of {name} did not converge; the estimate holds, with more variance"
+                    "omega: the regression of missed labels of {name} did not converge; the estimate is valid, with more variance"
                 ));
             }
         }
@@ -284,13 +284,13 @@ impl Evaluation<'_> {
     pub(super) fn why_no_omega(&self, shape: Shape) -> Option<&'static str> {
         match (shape, &self.matched) {
             (_, None) => Some("it needs a later snapshot of the training rows and out-of-fold predictions for them"),
-            (Shape::Sum(term), _) if term.by_relevant() => Some("the numbers of relevant labels are those of the test rows"),
+            (Shape::Sum(term), _) if term.by_relevant() => Some("the numbers of relevant labels are known only for the test rows"),
             _ if self.request.rate.is_some() => Some("a controlled set has a known rate"),
             _ if self.request.conventions.differs(&crate::request::EMPTY_ROWS) => {
-                Some("which rows have no label is itself a matter of what is missing: leave empty-rows out")
+                Some("which rows have no label depends on which labels are missing: leave empty-rows out")
             }
             (_, Some(matched)) if matched.models().all(|name| self.models.iter().all(|(model, _)| model != name)) => {
-                Some("no model has predictions for both the test rows and the matched rows: name them alike")
+                Some("no model has predictions for both the test rows and the matched rows: use the same name for both")
             }
             _ => None,
         }

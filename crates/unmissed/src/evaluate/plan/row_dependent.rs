@@ -21,15 +21,15 @@ fn why_not(metric: &dyn Metric, models: &[&RowModel]) -> Option<&'static str> {
     match metric.shape() {
         Shape::Sum(term) if term.by_relevant() => Some("the numbers of relevant labels would have to be given"),
         Shape::Sum(term) if term.pooled() => {
-            Some("it is a ratio of sums over all observed labels, also of those that no model predicts")
+            Some("it is a ratio of sums over all observed labels, including those that no model predicts")
         }
         Shape::Sum(_) => None,
         Shape::Product if models.iter().any(|model| model.uses_observed_labels()) => {
-            Some("it is not a sum, and a covariate is made of other observed labels of the row, so labels are not independent")
+            Some("it is not a sum, and a covariate uses other observed labels of the row, so labels are not independent")
         }
         Shape::Product => None,
         Shape::Set(_) => Some("it is not a sum over labels: its terms need labels that go missing independently"),
-        Shape::Label(_) => Some("it is computed from counts by label, to which propensities of rows do not apply"),
+        Shape::Label(_) => Some("it is computed from counts by label, to which row-dependent propensities do not apply"),
     }
 }
 
@@ -39,11 +39,9 @@ impl<'a> Evaluation<'a> {
         let models: Vec<&RowModel> = self.row_models.iter().map(|(_, model)| model).collect();
         match why_not(metric, &models) {
             None => Ok(()),
-            Some(reason) => {
-                Err(Error::value(format!("'{}' has no estimate under propensities that depend on the row", metric.name()))
-                    .expected("sums over labels, such as precision, ndcg or weighted-precision")
-                    .hint(reason))
-            }
+            Some(reason) => Err(Error::value(format!("'{}' has no estimate under row-dependent propensities", metric.name()))
+                .expected("sums over labels, such as precision, ndcg or weighted-precision")
+                .hint(reason)),
         }
     }
 
@@ -55,14 +53,14 @@ impl<'a> Evaluation<'a> {
             return Ok(vec![place]);
         }
         if let [(name, _)] = &self.models[..] {
-            notes.push(format!("the row model was fitted with predictions called '{audited}'; it is taken to be of '{name}'"));
+            notes.push(format!("the row model was fitted with predictions called '{audited}'; it is applied to '{name}'"));
             return Ok(all());
         }
         let names: Vec<&str> = self.models.iter().map(|(name, _)| name.as_str()).collect();
-        Err(Error::value("the row model is of other predictions")
+        Err(Error::value("the row model was fitted to other predictions")
             .expected(format!("predictions called '{audited}'"))
             .found(names.join(", "))
-            .hint("its ranks are those of one audited model: name predictions alike, NAME=FILE, in both commands"))
+            .hint("its ranks are those of one audited model: use the same name, NAME=FILE, in both commands"))
     }
 
     /// The fits by name and predictions: places among the row models.
@@ -77,9 +75,9 @@ impl<'a> Evaluation<'a> {
             for of in self.predictions_of(model, notes)? {
                 if all[at].1[of].replace(place).is_some() {
                     return Err(Error::value(format!(
-                        "two row-dependent propensities of the same predictions are called '{origin}'"
+                        "two row-dependent propensity models of the same predictions are called '{origin}'"
                     ))
-                    .hint("give each a name of its own"));
+                    .hint("give each its own name"));
                 }
             }
         }
@@ -97,8 +95,8 @@ impl<'a> Evaluation<'a> {
             );
         }
         if self.request.conventions.differs(&EMPTY_ROWS) {
-            return Err(Error::value("rows without labels cannot be left out under propensities that depend on the row")
-                .hint("which rows have no label is itself a matter of what is missing: leave empty-rows out"));
+            return Err(Error::value("rows without labels cannot be left out under row-dependent propensities")
+                .hint("which rows have no label depends on which labels are missing: leave empty-rows out"));
         }
         let mut all = Vec::new();
         let mut left_out: Vec<String> = Vec::new();
@@ -118,21 +116,24 @@ impl<'a> Evaluation<'a> {
             });
             let fits: Vec<Option<RowFitted>> = fitted.collect::<Result<_>>()?;
             if fits.len() > 1 && fits.contains(&None) {
-                notes.push(format!("{origin}: differences of models are not computed with predictions that it was not fitted to"));
+                notes.push(format!(
+                    "{origin}: differences between models are not computed with predictions that it was not fitted to"
+                ));
             }
             all.push(RowDependent { origin, metrics: has, fits });
         }
         if !left_out.is_empty() {
-            notes.push(format!("not available under propensities that depend on the row: {}", left_out.join(", ")));
+            notes.push(format!("not available under row-dependent propensities: {}", left_out.join(", ")));
         }
         if self.groups.is_some() && metrics.iter().any(|chosen| chosen.wants(Estimator::Ratio)) {
-            notes.push("the ratio of later and observed hits is one for all labels: it has no values by group".into());
+            notes.push("the ratio of later and observed hits is the same for all labels: it has no values by group".into());
         }
         for (origin, model) in &self.row_models {
             let (matched, pairs, observed) = model.sizes();
             notes.push(format!(
-                "{origin}: fitted to {pairs} relevant pairs of {matched} rows, {observed} of them observed; {} of {} parts of the \
-                 reliability curve have their prediction outside the 95 % interval; {} refits. What the later labels miss stays unseen.",
+                "{origin}: fitted to {pairs} relevant pairs of {matched} rows, {observed} of them observed; in {} of {} bins of \
+                 the reliability curve the prediction is outside the 95 % interval; {} refits. Labels that are missing from the \
+                 later snapshot too are not accounted for.",
                 model.calibration().outside(),
                 model.calibration().bins.len(),
                 model.replicates(),

@@ -1,4 +1,4 @@
-//! From what was asked for to settings: everything is checked here, once.
+//! From the request to settings: everything is checked here, once.
 
 use super::bounds::bounds;
 use super::omega::OmegaFit;
@@ -110,10 +110,10 @@ impl Evaluation<'_> {
             same(&format!("the propensities '{}'", p.origin()), "labels", self.truth.cols(), p.len())?;
         }
         if self.request.groups.is_some() && self.groups.is_none() {
-            return Err(Error::value("the request has given groups, but none are given"));
+            return Err(Error::value("the request uses groups that were not passed"));
         }
         if self.request.weights.is_some() && self.weights.is_none() {
-            return Err(Error::value("the request has given weights, but none are given"));
+            return Err(Error::value("the request uses weights that were not passed"));
         }
         let Some(rate) = &self.request.rate else {
             return match self.shown {
@@ -124,12 +124,12 @@ impl Evaluation<'_> {
             };
         };
         if !self.propensities.is_empty() {
-            return Err(Error::value("a controlled set has a known rate, and propensity models describe other data")
+            return Err(Error::value("a controlled set has a known rate, so propensity models do not apply to it")
                 .hint("leave out either the rate or the propensity models"));
         }
         if self.request.conventions.differs(&EMPTY_ROWS) {
             return Err(Error::value("rows without a positive stay in the mean of a controlled set")
-                .hint("most rows were not shown what is relevant to them; leaving those out inflates every estimate"));
+                .hint("most rows were not shown their relevant labels; leaving those rows out inflates every estimate"));
         }
         rate.check_rows(self.truth)
     }
@@ -212,7 +212,7 @@ pub(in crate::evaluate) fn unseen_finding(unseen: &[u64], total: u64) -> Option<
 
 /// What was taken out of the predictions, and what that does to test labels.
 pub(in crate::evaluate) fn ignored_note(pairs: u64, relevant: u64) -> String {
-    let start = format!("ignored: {pairs} pairs are taken out of the predictions");
+    let start = format!("ignored: {pairs} pairs are removed from the predictions");
     match relevant {
         0 => start,
         _ => format!("{start}; {relevant} of them are observed labels of their rows, which no prediction can hit"),

@@ -1,4 +1,4 @@
-//! A batch of rows, and what is checked about it before any of it is taken.
+//! A batch of rows, and the checks before any of it is used.
 
 use super::Evaluator;
 use crate::data::{Csr, IgnoredDigest, IgnoredPairs, Labels};
@@ -78,7 +78,7 @@ impl<'a> Batch<'a> {
 
 /// A row that was there before.
 pub(super) fn row_twice(row: u64) -> Error {
-    Error::value("a row comes twice").expected("every row number once in a stream").found(format!("row {row} again"))
+    Error::value("a row occurs twice").expected("every row number once in a stream").found(format!("row {row} again"))
 }
 
 impl Evaluator {
@@ -89,7 +89,7 @@ impl Evaluator {
             Error::value(format!("{what} of the batch have another number of labels than the stream"))
                 .expected(labels.to_string())
                 .found(found.to_string())
-                .hint("every batch has all labels as columns, also those that none of its rows has")
+                .hint("every batch has all labels as columns, including those that none of its rows has")
         };
         if batch.truth.cols() != labels {
             return Err(other("the labels", batch.truth.cols()));

@@ -1,4 +1,4 @@
-//! Rows that come batch by batch: [`Evaluator`] is fed with any number of them and gives what one [`Evaluation`] of all rows gives,
+//! Rows that arrive batch by batch: [`Evaluator`] takes any number of them and gives the result of one [`Evaluation`] of all rows,
 //! to the last bit.
 //!
 //! Everything that does not depend on rows is settled when the evaluator is made: metrics, the table of inverse propensities of
@@ -76,7 +76,7 @@ impl<'a> Evaluation<'a> {
         Evaluation::checked(&shape.truth, &models)
     }
 
-    /// The evaluator of a stream. What is said about single rows cannot be given beforehand.
+    /// The evaluator of a stream. Inputs about single rows cannot be given in advance.
     pub fn evaluator(self) -> Result<Evaluator> {
         self.check_stream()?;
         let labels = self.truth.cols();
@@ -129,12 +129,12 @@ impl Evaluator {
         self.settings.labels as usize
     }
 
-    /// How many rows there have been.
+    /// Number of rows so far.
     pub fn rows(&self) -> u64 {
         self.state.rows()
     }
 
-    /// Takes a batch. It is checked first: a batch that is refused changes nothing. Runs in the current rayon pool.
+    /// Takes a batch. It is checked first: a rejected batch changes nothing. Runs in the current rayon pool.
     pub fn update(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.update_watched(batch, &Silent)
     }
@@ -177,7 +177,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// What all rows so far come to. More batches may follow.
+    /// The report for all rows so far. More batches may follow.
     pub fn compute(&mut self) -> Result<EvaluationResult> {
         self.compute_watched(&Silent)
     }

@@ -1,4 +1,4 @@
-//! Rows that wait until there is enough for all threads.
+//! Rows that wait until there are enough for all threads.
 
 use super::Batch;
 use crate::data::csr::checked_cols;

@@ -1,4 +1,4 @@
-//! What a stream has come to so far, in a form that is cheap to add to.
+//! The state of a stream so far, in a form that is cheap to add to.
 
 use super::Context;
 use super::batch::{Taken, row_twice};
@@ -92,7 +92,7 @@ impl State {
         self.covered.rows() + self.open.scattered
     }
 
-    /// The number that the next row gets by itself.
+    /// The number of the next row without a given number.
     pub(super) fn next(&self) -> u64 {
         self.covered.end()
     }

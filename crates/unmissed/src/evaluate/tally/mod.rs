@@ -1,4 +1,5 @@
-//! What the pass leaves: totals over rows and whole numbers by label. Tallies of parts of the rows merge; the finish reads no data.
+//! The result of the pass: totals over rows and whole numbers by label. Tallies of parts of the rows merge; the finish reads no
+//! data.
 //!
 //! Nothing in a tally depends on how its rows were cut into parts or in which order those were merged: counts are whole numbers,
 //! totals are kept in fixed point ([`fixed`]) or exactly ([`exact`]), and lists are sorted. So threads, shards, batches of a stream and
@@ -43,7 +44,7 @@ pub struct Tally {
     pub(in crate::evaluate) entries: Option<Entries>,
     /// Single rows, when the finish needs them.
     pub(in crate::evaluate) sample: Option<RowSample>,
-    /// What is not settled before all rows are there, of a stream.
+    /// For a stream: what is settled only after the last row.
     pub(in crate::evaluate) open: Option<Open>,
 }
 

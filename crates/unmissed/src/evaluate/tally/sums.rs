@@ -1,7 +1,7 @@
 //! Totals over rows, and the sums of a chunk of rows that go into them.
 //!
-//! [`ChunkSums`] belong to at most [`MOST_TERMS`](super::fixed::MOST_TERMS) rows: words of bounded row terms, and exact sums of the others. [`Totals`] are what
-//! many chunks come to; they merge, and are the same whatever the chunks were.
+//! [`ChunkSums`] belong to at most [`MOST_TERMS`](super::fixed::MOST_TERMS) rows: words of bounded row terms, and exact sums of the others. [`Totals`]
+//! are the sums of many chunks; they merge, and do not depend on how rows were divided into chunks.
 
 use super::exact::ExactSum;
 use super::exact_layout::ExactLayout;

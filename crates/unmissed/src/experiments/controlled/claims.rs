@@ -1,4 +1,4 @@
-//! Claims about halves of the controlled rows, and what came out.
+//! Claims about halves of the controlled rows, and the results.
 
 use super::estimates::VANILLA;
 use super::repeat::Line;

@@ -1,4 +1,4 @@
-//! A tenth of the controlled set, on several surveys: what is left of each estimate, and what models trained with it are worth.
+//! A tenth of the controlled set, on several surveys: the error of each estimate, and the precision of models trained with it.
 
 use super::claims::not_worse;
 use super::estimates::{Estimate, assumed, estimated};

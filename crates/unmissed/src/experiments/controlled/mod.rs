@@ -88,21 +88,21 @@ impl Experiment for Controlled {
         }
         outcome.notes.push(
             "Settings are searched once for each method, on the first repetition. The paper's standard errors are over repetitions only; \
-             'SE with test rows' also has that the controlled rows are a sample. The paper's numbers are of Yahoo R3, which a generated \
-             survey resembles in its sizes only (how often items are relevant and observed is not printed for it): compare the order, not \
-             the values. Its models stop Adam early, ours go to the optimum with decay."
+             'SE with test rows' also accounts for the controlled rows being a sample. The paper's numbers are for Yahoo R3, which \
+             a generated survey resembles only in size (the paper does not state how often items are relevant and observed): \
+             compare the order, not the values. Its models stop Adam early, ours go to the optimum with decay."
                 .into(),
         );
         outcome.notes.push(
-            "A label without a controlled positive counts as complete in the direct estimate; the paper does not say what it does. MSE is \
+            "A label without a controlled positive counts as complete in the direct estimate; the paper does not say how it handles this. MSE is \
              against the direct estimate of all controlled rows, as in the paper, so that even the true propensities have one; the error of \
              log 1/p and the rank correlation are against the true propensities."
                 .into(),
         );
         outcome.notes.push(
-            "Curves are fitted by least squares of 1/p here, as in the paper. Rare labels dominate these squares, so a curve can be \
-             near by that measure and still train a model that loses, as the power law does on the ratings. 'propensity fit' minimises a \
-             likelihood unless it is told otherwise. Direct estimates that are mostly noise are shrunken before training."
+            "Curves are fitted by least squares of 1/p here, as in the paper. Rare labels dominate these squares, so a curve can \
+             be close by that measure and still train a model that loses, as the power law does on the ratings. 'propensity fit' \
+             maximises a likelihood by default. Direct estimates that are mostly noise are shrunken before training."
                 .into(),
         );
         Ok(outcome)

@@ -105,7 +105,7 @@ fn set(context: &Context<'_>, name: &str, artificial: bool, make: &dyn Fn(u64) -
         let seed = context.seed + repetition;
         let what = format!("mismatch on {name}, repetition {repetition}");
         let found: Vec<Cell> = context.part(&what, &settings, || {
-            let complete = make(seed)?.ok_or_else(|| Error::value("the data set is gone"))?;
+            let complete = make(seed)?.ok_or_else(|| Error::value("the data set no longer exists"))?;
             let mut cells = Vec::new();
             for noise in 0..NOISES.len() {
                 let biased = complete.biased(noise, seed)?;

@@ -1,4 +1,4 @@
-//! Claims about the table, and what came out.
+//! Claims about the table, and the results.
 
 use super::cells::{Cell, Set};
 use crate::experiments::Outcome;

@@ -1,7 +1,7 @@
 //! The same table with the paper's own training: Adam, stopped at the epoch that does best on held-out rows.
 //!
 //! Stopping early keeps weights near their start, so a loss that falls without end under too small propensities has not fallen far when
-//! training ends. Whether wrong propensities then cost less than at the optimum, the table tells.
+//! training ends. The table shows whether wrong propensities then cost less than at the optimum.
 
 use super::cells::{BALLS, METHODS};
 use crate::cells;
@@ -68,7 +68,7 @@ fn set(
 }
 
 fn one(context: &Context<'_>, name: &str, make: &dyn Fn(u64) -> Result<Option<Complete>>, seed: u64) -> Result<Repetition> {
-    let complete = make(seed)?.ok_or_else(|| Error::value("the data set is gone"))?;
+    let complete = make(seed)?.ok_or_else(|| Error::value("the data set no longer exists"))?;
     let mut found = Vec::new();
     for (noise, by) in NOISES.into_iter().enumerate() {
         let biased = complete.biased(noise, seed)?;

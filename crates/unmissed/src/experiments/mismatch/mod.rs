@@ -74,14 +74,14 @@ impl Experiment for Mismatch {
             outcome.not_run("the modified benchmarks (bibtex, delicious, EUR-Lex, AmazonCat, Wiki10, ...)", "their files (--data)");
         }
         outcome.notes.push(
-            "SE is over repetitions: new data and new masks on artificial sets, new splits and new masks on the others (none where there was \
-             one repetition). PSP@1 stands for the true P@1 where the column is the one that 'right PSP' names, and nowhere else."
+            "SE is over repetitions: new data and new masks on artificial sets, new splits and new masks on the others (none with \
+             a single repetition). PSP@1 agrees with the true P@1 in the column named under 'right PSP', and nowhere else."
                 .into(),
         );
         outcome.notes.push(
-            "The paper does not print the dimension and radii of its hyper-balls. Six dimensions with radii from 0.1 to 0.8 have its number of \
-             labels per row before and after noise; precision of linear models falls with the dimension, which is why ours is below \
-             the paper's 78 %. What the table is about, which columns agree, does not depend on it."
+            "The paper does not state the dimension and radii of its hyper-balls. Six dimensions with radii from 0.1 to 0.8 give \
+             its number of labels per row before and after noise. The precision of linear models falls with the dimension, which \
+             is why ours is below the paper's 78 %. The point of the table, which columns agree, does not depend on it."
                 .into(),
         );
         outcome.notes.push(

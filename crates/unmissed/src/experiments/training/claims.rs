@@ -1,4 +1,4 @@
-//! What must hold in the worlds, and what came out.
+//! Claims that must hold in the worlds, and the results.
 
 use super::Seeds;
 use super::methods::{DEFAULT, LOGISTIC, STACK, STACK_POSITIVES, UNCORRECTED};
@@ -9,7 +9,7 @@ const NOTHING: f64 = 0.3;
 /// How far below the uncorrected model a correction with estimated propensities may be, in points.
 const AT_MOST: f64 = 1.0;
 
-/// What is held against both uncorrected models: a method, its loss, what is said of it, and how many points it may be below.
+/// What is compared with both uncorrected models: a method, its loss, the claim, and how many points it may be below.
 const CLAIMS: [(&str, Option<&str>, &str, f64); 7] = [
     (STACK, None, "the stack is not below training without a correction", 0.0),
     (STACK_POSITIVES, None, "nor is it where only controlled positives are known", 0.0),
@@ -20,7 +20,7 @@ const CLAIMS: [(&str, Option<&str>, &str, f64); 7] = [
     ("richards, fitted", Some(DEFAULT), "with a fitted Richards curve it is at most a point below", AT_MOST),
 ];
 
-/// By how much a difference may be off: two standard errors, or nothing to speak of.
+/// The tolerance of a difference: two standard errors, or a negligible amount.
 fn tolerance(se: Option<f64>) -> f64 {
     (2.0 * se.unwrap_or(0.0)).max(NOTHING)
 }

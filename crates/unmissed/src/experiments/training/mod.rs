@@ -1,4 +1,4 @@
-//! `training`: does a correction lose to doing nothing?
+//! `training`: does a correction lose to no correction?
 //!
 //! Fourteen worlds, each with several seeds: observed labels to train on, a controlled set, and complete labels to test on. In each,
 //! models are trained without a correction, with propensities of every origin by several losses, by joint learning, and as the
@@ -35,7 +35,7 @@ impl Named for Training {
         "training"
     }
     fn summary(&self) -> &'static str {
-        "corrected training against doing nothing, in fourteen worlds"
+        "corrected training against no correction, in fourteen worlds"
     }
 }
 
@@ -47,7 +47,7 @@ struct Seeds {
 
 impl Experiment for Training {
     fn reproduces(&self) -> &'static str {
-        "nothing of the paper: what its correction is worth, world by world"
+        "nothing: the value of the paper's correction, world by world"
     }
 
     fn needs(&self) -> &'static str {

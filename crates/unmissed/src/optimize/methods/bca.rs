@@ -1,4 +1,4 @@
-//! `bca`: block coordinate ascent. Row after row is given the labels that are best while all other rows stay as they are.
+//! `bca`: block coordinate ascent. Each row in turn is given the labels that are best while all other rows stay fixed.
 //!
 //! Without row i, label j has the line `a_j p + b_j` ([`Terms`](crate::optimize::Terms)); the k labels with the highest `a_j p_ij + b_j`
 //! are the best choice for row i. No step lowers the objective. Rows come in a random order, another one in each sweep (of many rows, in blocks of 32); the search ends when a
@@ -50,7 +50,7 @@ impl Method for BlockCoordinateAscent {
     }
 }
 
-/// Rows between two looks at whoever may stop the search.
+/// Rows between two checks whether to stop the search.
 const BETWEEN: usize = 1 << 12;
 /// Of more rows than this, neighbours stay together when rows are shuffled: the scores of rows in any order would all have to be waited for.
 const MANY: usize = 1 << 16;

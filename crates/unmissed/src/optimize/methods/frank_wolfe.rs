@@ -32,7 +32,7 @@ impl Named for FrankWolfe {
         "frank-wolfe"
     }
     fn summary(&self) -> &'static str {
-        "a line a_j p + b_j for each label, which also gives labels to single new rows"
+        "a line a_j p + b_j for each label, which also chooses labels for single new rows"
     }
 }
 

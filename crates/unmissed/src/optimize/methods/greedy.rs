@@ -1,6 +1,6 @@
 //! `greedy`: one pass over the rows, each of which is given the labels that are best with the rows before it.
 //!
-//! It is the first sweep of [`bca`] over rows without labels, as if they came one at a time, and what it costs is one pass.
+//! It is the first sweep of [`bca`] over rows without labels, as if they arrived one at a time, and costs one pass.
 //!
 //! # Assumes
 //! Rows come in a random order, which is made here.

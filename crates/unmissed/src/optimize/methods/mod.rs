@@ -1,4 +1,4 @@
-//! Methods: how predictions are searched that are best for an objective.
+//! Methods: searches for the predictions that are best for an objective.
 //!
 //! All of them end with the same two things: labels for every row, and a [line](super::Weighting) `a_j p + b_j` for each label, by
 //! which new rows can be given labels one at a time. An entry of [`METHODS`] is one file.

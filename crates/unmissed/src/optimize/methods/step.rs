@@ -1,4 +1,4 @@
-//! One step of coordinate ascent: the best labels of one row, when all other rows stay as they are.
+//! One step of coordinate ascent: the best labels of one row while all other rows stay fixed.
 
 use super::Search;
 use crate::optimize::choices::{Choices, State};

@@ -1,4 +1,4 @@
-//! `coverage`: the share of the m labels that are right at least once.
+//! `coverage`: the share of the m labels with at least one hit.
 //!
 //! Expected: `coverage@k = m^-1 sum_j [1 - prod_i (1 - p_ij)]`, the product over the rows that are given label j. Once a label is as good
 //! as certain to be right somewhere, giving it to more rows adds nothing.
@@ -33,7 +33,7 @@ impl Named for Coverage {
         "coverage"
     }
     fn summary(&self) -> &'static str {
-        "share of all labels that are right at least once"
+        "share of all labels with at least one hit"
     }
 }
 

@@ -1,7 +1,7 @@
 //! `macro-precision`: the precision of each label, averaged over all m labels.
 //!
-//! `macro-precision@k = m^-1 sum_j TP_j / Pred_j`, 0/0 = 0: each label wants to be given only to the rows on which it is surest, but with
-//! exactly k labels per row some label has to take the rest.
+//! `macro-precision@k = m^-1 sum_j TP_j / Pred_j`, 0/0 = 0: each label is best given only to the rows with its highest
+//! probabilities, but with exactly k labels per row some labels must take the rest.
 //!
 //! # Assumes
 //! Calibrated probabilities. The expected value is exact: the denominator is not random.

@@ -1,5 +1,5 @@
-//! `precision`: the share of given labels that are relevant. The most probable labels of each row are best for it, whatever the others
-//! are, so it is there for mixtures.
+//! `precision`: the share of given labels that are relevant. The most probable labels of each row are best for it, whatever the
+//! other rows have, so it is meant for mixtures.
 //!
 //! `precision@k = (n k)^-1 sum_j TP_j`. With fewer than k labels the open slots are misses.
 //!
@@ -32,7 +32,7 @@ impl Named for Precision {
         "precision"
     }
     fn summary(&self) -> &'static str {
-        "share of given labels that are relevant; for mixtures"
+        "share of predicted labels that are relevant; for mixtures"
     }
 }
 

@@ -1,4 +1,4 @@
-//! `weighted-precision`: precision where each label has a gain of its own.
+//! `weighted-precision`: precision with a gain for each label.
 //!
 //! `weighted-precision@k = (n k)^-1 sum_j w_j TP_j`, so the labels with the highest `w_j p_ij` are best for each row.
 //!
@@ -32,7 +32,7 @@ impl Named for WeightedPrecision {
         "weighted-precision"
     }
     fn summary(&self) -> &'static str {
-        "precision where each label has a gain; needs weights"
+        "precision with a gain for each label; needs weights"
     }
 }
 

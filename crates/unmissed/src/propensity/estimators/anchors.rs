@@ -1,13 +1,13 @@
-//! `anchors`: propensities from observed labels alone, on the rows on which a label is surest.
+//! `anchors`: propensities from observed labels alone, on the rows with a label's highest scores.
 //!
 //! `p^_j = h_j / t`: of the t rows with the highest scores of label j (1 % of the rows, at least 30), h_j have the label. Scores come
 //! from a plain model that was not trained on these rows. A label is observed with probability `p_j eta_j(x) <= p_j`, so the rate
-//! on any rows that were not chosen by looking at their labels is a lower bound of the propensity, up to sampling noise; the
-//! interval is Clopper and Pearson's.
+//! on any rows that were chosen without using their labels is a lower bound of the propensity, up to sampling noise; the interval
+//! is that of Clopper and Pearson.
 //!
 //! # Assumes
-//! Nothing, as a lower bound. As an estimate: that the label is certainly relevant on these rows (anchors). Where a label is never
-//! sure, or the model cannot see it, the value is far too low: do not divide by it.
+//! Nothing, as a lower bound. As an estimate: that the label is certainly relevant on these rows (anchors). If a label is never
+//! certain, or the model cannot recognise it, the value is far too low: do not divide by it.
 //!
 //! # Reference
 //! Elkan, Noto: *Learning classifiers from only positive and unlabeled data*, KDD 2008, whose estimator e3 is the maximum of
@@ -28,7 +28,7 @@ use crate::propensity::{Bound, Interval, Propensities};
 use crate::spec::Named;
 use serde::{Deserialize, Serialize};
 
-/// How often labels are observed on the rows on which they are surest.
+/// How often labels are observed on the rows with their highest scores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SureRows {
     /// The number of rows that were taken for each label.
@@ -56,7 +56,7 @@ pub fn anchors(sure: &SureRows, level: f64) -> Result<Propensities> {
     Propensities::new("anchors", values)?
         .with_bound(Bound::Lower)
         .with_intervals(intervals.collect())
-        .map(|found| found.with_note("a lower bound: labels that are never sure have a larger propensity"))
+        .map(|found| found.with_note("a lower bound: labels that are never certain have a larger propensity"))
 }
 
 /// The entry in the list of propensity estimators.
@@ -69,7 +69,7 @@ impl Named for Entry {
         "anchors"
     }
     fn summary(&self) -> &'static str {
-        "from observed labels alone: how often a label is observed on the rows on which it is surest"
+        "from observed labels alone: how often a label is observed on the rows with its highest scores"
     }
 }
 
@@ -90,7 +90,7 @@ impl PropensityEstimator for Entry {
             .count("sure_rows", sure.rows)
             .count("never_observed_there", never)
             .remark(format!(
-                "A lower bound: the rate at which a label is observed on its {} surest rows. {never} labels are on none of them.",
+                "A lower bound: the rate at which a label is observed on the {} rows with its highest scores. {never} labels are observed on none of them.",
                 sure.rows
             )))
     }

@@ -52,7 +52,7 @@ impl Named for Entry {
         "direct"
     }
     fn summary(&self) -> &'static str {
-        "from a bias-controlled sample, label by label; labels without a controlled positive stay empty"
+        "from a bias-controlled sample, label by label; labels without a controlled positive get no value"
     }
 }
 
@@ -71,7 +71,7 @@ impl PropensityEstimator for Entry {
         let known: Vec<f64> = (0..found.len()).filter_map(|label| found.propensity(label)).collect();
         let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let remark = format!(
-            "Mean propensity of the labels with an estimate: {mean:.4}. The others stay empty; 'shrunken' has a value for all."
+            "Mean propensity of the labels with an estimate: {mean:.4}. The others have no value; 'shrunken' has one for all."
         );
         let (clipped, alone, never) = (found.clipped(), found.without_controlled_positive(), found.never_observed());
         Ok(Estimate::with_gaps(found)
@@ -210,7 +210,7 @@ impl Direct {
             _ => ValueSource::Clipped,
         };
         let sources = (0..self.len()).map(source).collect();
-        let note = "inverse propensities of scores are not floored at 1: labels without a controlled positive have 0";
+        let note = "inverse propensities for metrics are not floored at 1: labels without a controlled positive have 0";
         Propensities::new("direct", values)?
             .with_sources(sources)?
             .with_intervals((0..self.len()).map(|label| self.interval(label)).collect())?

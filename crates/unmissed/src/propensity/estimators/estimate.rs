@@ -93,7 +93,7 @@ impl Estimate {
             EstimatedValues::All(propensities) => Ok(propensities),
             EstimatedValues::WithGaps(direct) if direct.estimated() == 0 => {
                 Err(Error::value("no label has a controlled positive and an observed one")
-                    .hint("are these the labels of the controlled set, with the ids of the training data?"))
+                    .hint("does the controlled set use the label ids of the training data?"))
             }
             EstimatedValues::WithGaps(direct) => direct.propensities(),
         }

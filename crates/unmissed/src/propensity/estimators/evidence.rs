@@ -1,4 +1,4 @@
-//! [`PropensityEvidence`]: what is known about missing labels besides the training labels, all in one place.
+//! [`PropensityEvidence`]: everything that is known about missing labels besides the training labels.
 
 use super::PropensityEstimator;
 use super::anchors::SureRows;
@@ -113,7 +113,7 @@ pub struct RelationPairs<'a> {
 /// let found = timelapse.estimate(&PropensityEvidence::new(&train).later(&later))?;
 /// assert_eq!(found.into_propensities()?.values(), [0.75, 1.0]);
 /// let error = timelapse.estimate(&PropensityEvidence::new(&train)).unwrap_err();
-/// assert_eq!(error.to_string(), "'timelapse' lacks its evidence: expected 'later'");
+/// assert_eq!(error.to_string(), "'timelapse' needs evidence that is missing: expected 'later'");
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -195,7 +195,7 @@ impl<'a> PropensityEvidence<'a> {
         &self.stats
     }
 
-    /// Whether evidence of a kind is there.
+    /// Whether evidence of a kind is available.
     pub fn has(&self, kind: EstimatorInput) -> bool {
         match kind {
             EstimatorInput::Controlled => self.controlled.is_some(),
@@ -226,7 +226,7 @@ impl<'a> PropensityEvidence<'a> {
             MatchedRows::new(self.train, later)?;
         }
         if let Some(sure) = self.sure_rows.filter(|sure| sure.observed.len() != self.train.cols()) {
-            return Err(Error::value("the counts on the surest rows are not those of the training labels")
+            return Err(Error::value("the anchor counts do not match the training labels")
                 .expected(self.train.cols().to_string())
                 .found(sure.observed.len().to_string()));
         }
@@ -262,10 +262,10 @@ impl<'a> PropensityEvidence<'a> {
 
 fn lacks(estimator: &str, kind: EstimatorInput) -> Error {
     if kind == EstimatorInput::SureRows {
-        return Error::value(format!("'{estimator}' lacks its evidence")).expected("the features of the training rows");
+        return Error::value(format!("'{estimator}' needs evidence that is missing")).expected("the features of the training rows");
     }
     let names: Vec<String> = kind.fields().iter().map(|field| format!("'{}'", field.name)).collect();
-    Error::value(format!("'{estimator}' lacks its evidence")).expected(names.join(" and "))
+    Error::value(format!("'{estimator}' needs evidence that is missing")).expected(names.join(" and "))
 }
 
 /// A controlled set has the labels of the training data, and both have rows.

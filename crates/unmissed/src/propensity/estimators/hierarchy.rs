@@ -42,19 +42,19 @@ use crate::propensity::{Bound, Propensities, Sample};
 use crate::spec::Named;
 use serde::Serialize;
 
-/// Only labels with more descendants than this are estimated.
+/// Estimate only labels with more descendants than this.
 pub const THRESHOLD: EstimatorOption = EstimatorOption {
     name: "threshold",
     kind: OptionKind::Whole,
     default: "4",
-    help: "Only labels with more descendants than this are estimated",
+    help: "Estimate only labels with more descendants than this",
 };
 /// Which ratio to take.
 pub const CONDITIONAL: EstimatorOption = EstimatorOption {
     name: "conditional",
     kind: OptionKind::Switch("conditional"),
     default: "false",
-    help: "Observed and implied, of implied: consistent where labels go missing independently",
+    help: "Use the share of implied labels that are observed: consistent if labels go missing independently",
 };
 
 /// The entry in the list of estimators.
@@ -67,7 +67,7 @@ impl Named for Entry {
         "hierarchy"
     }
     fn summary(&self) -> &'static str {
-        "from ancestors that observed labels imply (an upper bound, if annotators give ancestors at all)"
+        "from ancestors that observed labels imply (an upper bound, if annotators record ancestors at all)"
     }
 }
 
@@ -117,7 +117,7 @@ pub enum Variant {
     /// Observed, of observed or implied: the paper's, an upper bound.
     #[default]
     Union,
-    /// Observed and implied, of implied: consistent where labels go missing independently.
+    /// Use the share of implied labels that are observed: consistent if labels go missing independently.
     Conditional,
 }
 
@@ -151,7 +151,7 @@ impl Default for HierarchyOptions {
 pub struct Hierarchy {
     /// The estimate.
     pub propensities: Propensities,
-    /// The curve that stands for labels without an estimate.
+    /// The curve for labels without an estimate.
     pub fit: Fit,
     /// Which ratio was taken.
     pub variant: Variant,
@@ -230,8 +230,8 @@ pub fn hierarchy(labels: &Labels<'_>, dag: &Dag, options: &HierarchyOptions, how
     };
     if result.by_convention() {
         result.propensities = result.propensities.clone().with_note(format!(
-            "only {:.1} % of the implied ancestors are observed: annotators seem to leave them out by convention, and these numbers \
-             measure that convention, not how likely a label is to be missed",
+            "only {:.1} % of the implied ancestors are observed: annotators seem to leave them out by convention, and these \
+             numbers measure that convention, not how likely a label is to be missed",
             100.0 * result.observed_share()
         ));
     }

@@ -80,7 +80,7 @@ impl PropensityEstimator for Entry {
 pub struct JudgedPropensities {
     /// The estimate.
     pub propensities: Propensities,
-    /// The curve that stands for labels without an estimate.
+    /// The curve for labels without an estimate.
     pub fit: Fit,
     /// How many pairs were judged.
     pub judged: u64,

@@ -1,18 +1,18 @@
-//! Propensity estimators: propensities from data that tell more than the training labels do.
+//! Propensity estimators: propensities from evidence beyond the training labels.
 //!
 //! | name | from | bound |
 //! |---|---|---|
 //! | [`direct`] | a bias-controlled sample, label by label | exact |
-//! | [`shrunken`] | the same, shrunken towards a fitted curve as far as the data are thin | exact |
+//! | [`shrunken`] | the same, shrunken towards a fitted curve, more so with less data | exact |
 //! | [`timelapse`] | a later snapshot of the same rows | upper |
 //! | [`hierarchy`] | ancestors that observed labels imply | upper |
-//! | [`relation`] | what was viewed with what was bought with a label | none |
+//! | [`relation`] | items viewed together with items that were bought with a label | none |
 //! | [`judged`] | judged pairs of models' top lists | none |
-//! | [`anchors`] | observed labels alone, on the rows on which a label is surest | lower |
+//! | [`anchors`] | observed labels alone, on the rows with a label's highest scores | lower |
 //!
 //! An estimator is an entry of [`PROPENSITY_ESTIMATORS`]: it names the evidence that it needs and its options, and turns
-//! [`PropensityEvidence`] into an [`Estimate`]. The command line, Python and the audit go by the list, so a new estimator is one
-//! file and one line. With values for its options it is a [`PropensityEstimatorSpec`]. Each file also has a plain function for
+//! [`PropensityEvidence`] into an [`Estimate`]. The command line, Python and the audit use the list, so a new estimator is one file
+//! and one line. With values for its options it is a [`PropensityEstimatorSpec`]. Each file also has a plain function for
 //! those who know which estimator they want.
 //!
 //! All but `direct` give a value for every label: where the data say nothing, the fitted curve does, and the value is marked
@@ -68,7 +68,7 @@ pub trait PropensityEstimator: Named + Sealed + Sync {
     }
 }
 
-/// The estimators that an audit asks, at its level and seed: those for which the evidence is there.
+/// The estimators that an audit uses, at its level and seed: those whose evidence is available.
 pub fn audited(evidence: &PropensityEvidence<'_>, level: f64, seed: u64) -> Result<Vec<PropensityEstimatorSpec>> {
     let possible = PROPENSITY_ESTIMATORS.iter().filter(|entry| entry.inputs().iter().all(|input| evidence.has(*input)));
     let specs = possible.flat_map(|entry| entry.audited().iter().map(|options| (entry.name(), *options)));

@@ -45,7 +45,7 @@ impl Named for Entry {
         "relation"
     }
     fn summary(&self) -> &'static str {
-        "from what was viewed with what was bought with a label (no bound in either direction)"
+        "from items viewed together with items that were bought with a label (no bound in either direction)"
     }
 }
 
@@ -76,7 +76,7 @@ impl PropensityEstimator for Entry {
 pub struct Relation {
     /// The estimate.
     pub propensities: Propensities,
-    /// The curve that stands for labels without an estimate.
+    /// The curve for labels without an estimate.
     pub fit: Fit,
     /// Labels that have related rows.
     pub related_labels: usize,

@@ -1,4 +1,4 @@
-//! `shrunken`: the direct estimate, shrunken towards a fitted curve as far as the data are thin (empirical Bayes).
+//! `shrunken`: the direct estimate, shrunken towards a fitted curve, more so with less data (empirical Bayes).
 //!
 //! `v_j ~ Poisson(E_j q_j)` with `E_j = N c_j pi~_j`, and `q_j ~ Gamma(mean 1/phi(pi~_j), shape kappa)`. The marginal of v_j is
 //! negative binomial; the constants of phi and kappa are those under which the counts are most likely. Then
@@ -55,7 +55,7 @@ impl Named for Entry {
         "shrunken"
     }
     fn summary(&self) -> &'static str {
-        "the direct estimate, shrunken towards a fitted curve as far as the controlled data are thin"
+        "the direct estimate, shrunken towards a fitted curve, more so for labels with less controlled data"
     }
 }
 
@@ -120,7 +120,7 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &FitOptions, level: f64)
     if direct.estimated() == 0 {
         return Err(Error::value("no label has a controlled positive and an observed one")
             .expected("at least one label with positives in both the training and the controlled data")
-            .hint("are these the labels of the controlled set, with the ids of the training data?"));
+            .hint("does the controlled set use the label ids of the training data?"));
     }
     let options = FitOptions { loss: FitLoss::NegativeBinomial, ..options.clone() };
     let fit = fit(family, &direct.evidence(), &options)?;
@@ -143,11 +143,11 @@ pub fn shrunken(direct: &Direct, family: &Phi, options: &FitOptions, level: f64)
     let counts: Vec<u64> = (0..direct.len()).map(|label| direct.count(label)).collect();
     let mut propensities = calibrated(propensities, &seen, common_errors(&fit, &counts, |_| 1.0))?;
     if fit.kappa.is_none() {
-        propensities = propensities.with_note("no scatter around the curve can be seen: the estimate is the curve");
+        propensities = propensities.with_note("no scatter around the curve is visible: the estimate is the curve");
     }
     if direct.never_observed() > 0 {
-        propensities =
-            propensities.with_note(format!("{} labels were never observed: the curve stands for them", direct.never_observed()));
+        propensities = propensities
+            .with_note(format!("{} labels were never observed: they get the value of the curve", direct.never_observed()));
     }
     if !fit.degenerate.is_empty() {
         propensities = propensities.with_note(format!("the fitted curve is degenerate: {}", fit.degenerate.join("; ")));

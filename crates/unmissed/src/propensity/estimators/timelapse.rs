@@ -45,7 +45,7 @@ impl Named for Entry {
         "timelapse"
     }
     fn summary(&self) -> &'static str {
-        "from two snapshots of the same rows: which of the later labels were there before (an upper bound)"
+        "from two snapshots of the same rows: the share of later labels that were observed before (an upper bound)"
     }
 }
 
@@ -117,7 +117,7 @@ pub fn timelapse(earlier: &Labels<'_>, later: &Labels<'_>, how: &Ratio) -> Resul
     let (mut propensities, fit) = estimate(spec, Bound::Upper, Sample::of(&earlier_stats), &labels, how)?;
     if withdrawn > 0 {
         propensities = propensities.with_note(format!(
-            "{withdrawn} of {} earlier positives are not in the later snapshot: taken as mistakes, not as evidence",
+            "{withdrawn} of {} earlier positives are not in the later snapshot: treated as mistakes, not as evidence",
             earlier_stats.positives()
         ));
     }

@@ -28,7 +28,7 @@ pub fn mse(phi: &Phi, evidence: &CurveEvidence) -> f64 {
 /// The same of propensities that are known by label.
 pub fn mse_of(propensities: &Propensities, evidence: &CurveEvidence) -> Result<f64> {
     if propensities.len() != evidence.all_labels() {
-        return Err(Error::value(format!("'{}' has another number of labels than the estimate", propensities.origin()))
+        return Err(Error::value(format!("'{}' and the estimate have different numbers of labels", propensities.origin()))
             .expected(evidence.all_labels().to_string())
             .found(propensities.len().to_string()));
     }

@@ -25,7 +25,7 @@ pub(super) struct Controlled {
 
 impl CurveEvidence {
     /// From propensities of the labels of some training data. Labels that were never observed, and values that themselves
-    /// come from a curve, are no evidence and stay out.
+    /// come from a curve, are not evidence and are left out.
     pub fn from_propensities(propensities: &Propensities, stats: &LabelStats) -> Result<CurveEvidence> {
         if propensities.len() as u64 != stats.labels() {
             return Err(Error::value("propensities and data have different numbers of labels")
@@ -103,7 +103,7 @@ impl CurveEvidence {
         self.inverse.iter().filter(|q| **q == 0.0).count()
     }
 
-    /// How many labels are no evidence.
+    /// How many labels are not evidence.
     pub fn left_out(&self) -> usize {
         self.left_out
     }

@@ -112,7 +112,7 @@ impl std::str::FromStr for FitLoss {
 pub struct FitOptions {
     /// What to minimise.
     pub loss: FitLoss,
-    /// From how many points the search starts.
+    /// Number of starting points of the search.
     pub starts: usize,
     /// Seed of the perturbed starts.
     pub seed: u64,

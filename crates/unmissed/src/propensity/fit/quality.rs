@@ -1,4 +1,4 @@
-//! What the data determine of a fitted curve: standard errors, or why there are none.
+//! How well the data determine a fitted curve: standard errors, or the reason why there are none.
 
 use super::Stop;
 use super::coordinates::Coordinates;
@@ -57,12 +57,12 @@ impl Quality {
         let mut faults = self.at_bound.clone();
         if self.covariance.is_none() && !self.inside.is_empty() {
             faults.push(
-                "the data do not determine the constants (the scaled Jacobian is rank-deficient): trust the curve, not them".into(),
+                "the data do not determine the constants (the scaled Jacobian is rank-deficient): trust the curve, not its constants".into(),
             );
         }
         match stop {
-            Stop::IterationLimit => faults.push("the search ran out of iterations".into()),
-            Stop::Failed => faults.push("the search broke down".into()),
+            Stop::IterationLimit => faults.push("the search did not converge within its iteration limit".into()),
+            Stop::Failed => faults.push("the search failed numerically".into()),
             Stop::Converged | Stop::NoProgress => {}
         }
         faults

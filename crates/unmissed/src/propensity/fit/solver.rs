@@ -1,4 +1,4 @@
-//! The one place that knows which optimiser is used: bounded Levenberg-Marquardt and bounded quasi-Newton from `basin`.
+//! The only code that depends on the optimiser: bounded Levenberg-Marquardt and bounded quasi-Newton from `basin`.
 
 use basin::{BoundedLevenbergMarquardt, BoxBounds, ConstraintDescription, ConstraintSet, CostFunction, DenseMatrix, Executor};
 use basin::{Constraints, FirstOrderState, Gradient, Jacobian, Lbfgsb, PointState, Residual, TerminationCode};

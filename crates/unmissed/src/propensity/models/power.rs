@@ -55,7 +55,7 @@ impl PropensityModel for Power {
         let relative = spec.words().iter().any(|word| word == "relative");
         Ok(PropensitySpec::Curve(match (spec.number("beta")?, relative) {
             (Some(_), true) => {
-                return Err(Error::value(format!("'{spec}': 'relative' already says what beta is")).hint("drop one of the two"));
+                return Err(Error::value(format!("'{spec}': 'relative' already determines beta")).hint("drop one of the two"));
             }
             (Some(beta), false) => read_constants(spec, &PowerCurve, vec![beta, 1.0], true)?,
             (None, _) => read_constants(spec, &RelativeCurve, vec![1.0], true)?,

@@ -1,4 +1,4 @@
-//! [`PropensitySpec`]: the propensities that somebody asked for, checked, before any data are looked at.
+//! [`PropensitySpec`]: the requested propensities, checked before any data are read.
 
 use super::{parse, preset_of};
 use crate::data::LabelStats;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// let stats = LabelStats::from_counts(1000, &[25, 100])?;
 /// assert_eq!(spec.propensities(&stats)?.values(), [0.5, 1.0]);
 /// let error = spec.read(None, 2).unwrap_err().to_string();
-/// assert!(error.contains("is a function of training counts"), "{error}");
+/// assert!(error.contains("depends on training counts"), "{error}");
 /// # Ok::<(), unmissed::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl PropensitySpec {
         match self {
             PropensitySpec::Curve(phi) => {
                 let train = train.ok_or_else(|| {
-                    Error::value(format!("'{self}' is a function of training counts"))
+                    Error::value(format!("'{self}' depends on training counts"))
                         .hint("give the training labels (--train), or propensities of your own (table:FILE)")
                 })?;
                 let propensities = phi.propensities(train)?;

@@ -126,8 +126,8 @@ pub(super) fn solve(matrix: &mut [f64], mut right: Vec<f64>, d: usize) -> Result
             } else if rest > 0.0 {
                 rest.sqrt()
             } else {
-                return Err(Error::value("the matched pairs do not tell the covariates apart")
-                    .hint("all of them were observed, or none; or leave covariates out"));
+                return Err(Error::value("the matched pairs do not identify the covariates")
+                    .hint("all pairs were observed, or none; or leave covariates out"));
             };
         }
     }

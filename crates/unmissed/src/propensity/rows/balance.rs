@@ -1,6 +1,6 @@
-//! The last step of a fit: coefficients are moved until the estimate is right on the matched rows.
+//! The last step of a fit: coefficients are adjusted until the estimate is right on the matched rows.
 //!
-//! A likelihood makes `sum x (y - p)` vanish. What an evaluation needs is that `sum x (y/p - 1)` does: then the inverse-propensity
+//! A likelihood makes `sum x (y - p)` vanish. An evaluation needs `sum x (y/p - 1)` to vanish: then the inverse-propensity
 //! estimate of how many relevant labels the audited model has among its first k is what the evidence says, for each k at which the
 //! rank has a step and enough pairs were observed (without ranks: of how many relevant labels there are). The correction c of these columns solves
 //! `sum w x (y/p - 1) = c` with `p = sigmoid(z + c'x)`, where the right-hand side comes from the penalty `|c|^2 / 2` (none for the

@@ -1,4 +1,4 @@
-//! Whether predicted propensities come true for rows that were left out of the fit.
+//! Reliability of predicted propensities on rows that were left out of the fit.
 
 use super::matched::Matched;
 use crate::propensity::quantiles::normal_half_width;

@@ -1,4 +1,5 @@
-//! What propensities may depend on. No covariate contains the answer: labels of the row leave the pair itself out, counts are of relevant pairs.
+//! What propensities may depend on. No covariate reveals the outcome: labels of the row leave the pair itself out, and counts are
+//! of relevant pairs.
 
 use super::GivenName;
 use crate::data::Csr;
@@ -68,7 +69,7 @@ impl Covariate {
         }
     }
 
-    /// The covariate called `name`. Names of what would contain the answer are refused with the reason.
+    /// The covariate called `name`. Names of covariates that would reveal the outcome are rejected with the reason.
     pub fn of_name(name: &str) -> crate::Result<Covariate> {
         if matches!(name, "labels" | "observed-labels" | "observed" | "score") {
             let why = if name == "score" {

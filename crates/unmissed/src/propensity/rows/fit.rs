@@ -61,7 +61,7 @@ impl<'a> RowFit<'a> {
             return Err(Error::value("matched pairs need the same rows twice")
                 .expected(format!("{} rows and {} labels", early.rows(), early.cols()))
                 .found(format!("{} rows and {} labels", known.rows(), known.cols()))
-                .hint("without matching only the ratio of label frequencies is identified, not how it depends on the row"));
+                .hint("without matched rows only the ratio of label frequencies is identified, not how it depends on the row"));
         }
         check_row_ids(early.rows())?;
         Ok(RowFit {
@@ -125,7 +125,7 @@ impl<'a> RowFit<'a> {
         self
     }
 
-    /// Adds a covariate of labels, rows or pairs under a name. One that contains the answer is refused.
+    /// Adds a covariate of labels, rows or pairs under a name. One that reveals the outcome is rejected.
     pub fn given(mut self, name: &str, given: GivenCovariate<'a>) -> Result<Self> {
         check_name(name, &self.given)?;
         given.check(name, self.early.rows(), self.early.cols())?;

@@ -1,4 +1,4 @@
-//! Covariates that users give: by label, by row, or by pair, under a name that the evaluation needs again.
+//! Covariates from users: by label, by row, or by pair, under a name that the evaluation needs again.
 
 use super::Covariate;
 use crate::data::{Csr, LabelStats, Labels};
@@ -100,12 +100,11 @@ impl GivenName {
 /// Names must differ from each other and from our own.
 pub(super) fn check_name(name: &str, others: &[(String, GivenCovariate<'_>)]) -> Result<()> {
     if Covariate::ALL.iter().any(|own| own.name() == name) || name == "constant" {
-        return Err(
-            Error::value(format!("a given covariate cannot be called '{name}'")).hint("that is one of ours: choose another name")
-        );
+        return Err(Error::value(format!("a covariate of your own cannot be called '{name}'"))
+            .hint("this name is reserved: choose another one"));
     }
     if others.iter().any(|(other, _)| other == name) {
-        return Err(Error::value(format!("two given covariates are called '{name}'")).hint("give each a name of its own"));
+        return Err(Error::value(format!("two covariates are called '{name}'")).hint("give each its own name"));
     }
     Ok(())
 }
@@ -124,13 +123,13 @@ pub(super) fn check_leaks(name: &str, given: &GivenCovariate<'_>, early: &Labels
             )
         }
         GivenCovariate::Pairs(_) => {
-            separates(given, early, later).then_some("it tells observed pairs from missing ones without fail")
+            separates(given, early, later).then_some("it separates observed pairs from missing ones perfectly")
         }
     };
     match leaks {
         None => Ok(()),
-        Some(why) => Err(Error::value(format!("the covariate '{name}' contains the answer"))
-            .expected("what was known apart from whether the pair was observed")
+        Some(why) => Err(Error::value(format!("the covariate '{name}' reveals the outcome"))
+            .expected("information that does not depend on whether the pair was observed")
             .hint(why)),
     }
 }
@@ -170,7 +169,7 @@ mod tests {
         assert_eq!(text(GivenCovariate::Rows(vec![1.0, 2.0, 1.1])), None);
         let pairs = |rows: Vec<Vec<(u32, f32)>>| Csr::from_rows(3, rows).unwrap();
         let observed = pairs(vec![vec![(0, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
-        assert!(text(GivenCovariate::Pairs(&observed)).unwrap().contains("without fail"));
+        assert!(text(GivenCovariate::Pairs(&observed)).unwrap().contains("perfectly"));
         let other = pairs(vec![vec![(1, 1.0)], vec![(1, 1.0), (2, 3.0)], vec![(1, 1.0)]]);
         assert_eq!(text(GivenCovariate::Pairs(&other)), None);
         assert_eq!(GivenCovariate::Pairs(&other).value(1, 2), 3.0);
@@ -182,7 +181,7 @@ mod tests {
         let text = |result: Result<()>| result.unwrap_err().to_string();
         assert!(text(GivenCovariate::Rows(vec![0.0]).check("age", 2, 3)).contains("the covariate 'age' does not fit"));
         assert!(text(GivenCovariate::Labels(vec![0.0, f64::NAN]).check("depth", 2, 2)).contains("label 1"));
-        assert!(text(check_name("rank", &[])).contains("one of ours"));
-        assert!(text(check_name("age", &[("age".to_owned(), GivenCovariate::Rows(vec![]))])).contains("two given covariates"));
+        assert!(text(check_name("rank", &[])).contains("is reserved"));
+        assert!(text(check_name("age", &[("age".to_owned(), GivenCovariate::Rows(vec![]))])).contains("two covariates"));
     }
 }

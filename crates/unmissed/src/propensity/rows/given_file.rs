@@ -56,7 +56,7 @@ fn parse(bytes: &[u8], key: &str, count: usize) -> Result<Vec<(String, Vec<f64>)
         }
     }
     if let Some(id) = seen.iter().position(|seen| !seen) {
-        return Err(Error::format(format!("{key} {id} is not there")).expected(format!("each of {count} once")));
+        return Err(Error::format(format!("{key} {id} is missing")).expected(format!("each of {count} once")));
     }
     let named = header.iter().zip(values).enumerate().filter(|(column, _)| *column != place);
     Ok(named.map(|(_, (name, values))| (name.to_owned(), values)).collect())

@@ -33,7 +33,7 @@ impl<'a> MatchedRows<'a> {
             return Ok(());
         }
         let share = 100.0 * retracted as f64 / all as f64;
-        Err(Error::value("the later snapshot is not about the same rows")
+        Err(Error::value("the later snapshot does not have the same rows")
             .expected("the observed labels of each row, and those that were found since")
             .found(format!("{retracted} of {all} observed labels ({share:.1} %) are not in it"))
             .hint("are its rows in the same order, and is it the later of the two files?"))
@@ -49,7 +49,7 @@ impl<'a> MatchedRows<'a> {
         Ok(self)
     }
 
-    /// Labels as they were observed.
+    /// Observed labels.
     pub fn early(&self) -> &'a Labels<'a> {
         self.early
     }

@@ -1,6 +1,7 @@
-//! Propensities that depend on the row: `p(i, j) = sigmoid(b'x(i, j) + u_j)`.
+//! Row-dependent propensities: `p(i, j) = sigmoid(b'x(i, j) + u_j)`.
 //!
-//! One number per label cannot say that a label goes missing less often from rows that are plainly about it. Here the probability that
+//! One number per label cannot express that a label goes missing less often from rows that are clearly about it. Here the
+//! probability that
 //! a relevant label was observed follows from covariates of the label, the row and the pair ([`Covariate`]) and an effect of each
 //! label, shrunken towards 0: `u_j ~ N(0, v)`. Both are fitted by penalised likelihood to matched pairs: pairs that a later snapshot
 //! (or a controlled set of the same rows) shows to be relevant, and whether they were observed. v is chosen by empirical Bayes. A last step moves b

@@ -188,7 +188,7 @@ impl RowModel {
 
     fn check_pairs(&self, observed: &Labels<'_>, scores: Option<&Csr<'_, f32>>, given: &[GivenCovariate<'_>]) -> Result<()> {
         if observed.cols() != self.label_count() {
-            return Err(Error::value("the row-dependent propensities are not those of the data's labels")
+            return Err(Error::value("the row-dependent propensities do not match the labels of the data")
                 .expected(observed.cols().to_string())
                 .found(self.label_count().to_string()));
         }

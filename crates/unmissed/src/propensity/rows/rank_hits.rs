@@ -1,4 +1,4 @@
-//! Hits by rank in both snapshots: what the ratio baseline is made of.
+//! Hits by rank in both snapshots, for the ratio baseline.
 //!
 //! `estimate = observed on test * (later / observed) on rows with both snapshots`, for any sum with discounts by rank. Simple, and
 //! hard to beat: it needs no model of propensities, only that the ratio is the same on other rows.

@@ -1,4 +1,4 @@
-//! Refits under a bootstrap over rows: one Newton step from the fit, its cross-fitted logits and its balance anew.
+//! Refits under a bootstrap over rows: one Newton step from the fit, with new cross-fitted logits and a new balance.
 //!
 //! Derivatives at the fit are the same for all refits but for the weights of rows. Sums by fold give the step of the whole and, by
 //! subtraction, those that leave a fold out, so that a refit costs one pass over the pairs and its balance.

@@ -1,6 +1,6 @@
 //! Scores as dots with intervals: a line for each propensity model, a colour for each model.
 //!
-//! The axis ends at 150 %; what lies beyond stands at the edge with its number. Beyond 100 % no score can be.
+//! The axis ends at 150 %; larger values are drawn at the edge with their number. No score can exceed 100 %.
 
 use crate::audit::{Standing, Verdict};
 use crate::report::plot::{Home, Pen, Svg, cut, short, ticks};

@@ -1,4 +1,4 @@
-//! The figures of an audit: each with a caption that says what to see, for the page (in classes that follow its theme) and as
+//! The figures of an audit: each with a caption that explains it, for the page (in classes that follow its theme) and as
 //! files.
 
 mod dots;
@@ -80,15 +80,15 @@ pub fn write(figures: &[Figure], folder: impl AsRef<Path>) -> Result<Vec<PathBuf
 fn scores(result: &AuditResult) -> Option<Figure> {
     let verdict = &result.verdict;
     verdict.standings.iter().any(|standing| standing.scores.iter().any(|score| score.value.is_some())).then(|| {
-        let truth = if result.truth.is_some() { " Vertical lines: what complete labels say." } else { "" };
+        let truth = if result.truth.is_some() { " Vertical lines: scores on complete labels." } else { "" };
         let beyond = verdict.standings.iter().flat_map(|s| &s.scores).any(|s| s.value.is_some_and(|v| v > 1.0));
-        let impossible = if beyond { " Beyond the red dashes, 100 %, no score can be." } else { "" };
+        let impossible = if beyond { " Red dashes: 100 %, which no score can exceed." } else { "" };
         Figure {
             id: "scores",
             title: format!("{}@{} by estimate", verdict.metric, verdict.k),
             caption: format!(
-                "The same predictions by each estimate, with {:.0} % intervals. Where dots move from line to line, \
-                 the propensities decide the score; where they change places, they decide the order.{truth}{impossible}",
+                "The same predictions by each estimate, with {:.0} % intervals. If dots move from line to line, the propensities \
+                 decide the score; if dots change places, they decide the order.{truth}{impossible}",
                 100.0 * result.level
             ),
             drawing: Drawing::Dots(Box::new(verdict.clone())),
@@ -104,8 +104,8 @@ fn frequencies(result: &AuditResult) -> Option<Figure> {
     (!chart.series.is_empty()).then(|| Figure {
         id: "frequencies",
         title: "How often labels occur".into(),
-        caption: "Labels from the most frequent on, on logarithmic axes. A line that falls straight for decades is a long tail: \
-                  most labels have too few rows to say much about each alone."
+        caption: "Labels in order of frequency, on logarithmic axes. A line that falls straight over several decades is a long \
+                  tail: most labels have too few rows for a reliable score of their own."
             .into(),
         drawing: Drawing::Chart(chart),
     })
@@ -128,9 +128,9 @@ fn propensities(result: &AuditResult) -> Option<Figure> {
     }
     let evidence = result.propensities.iter().any(|report| report.against.is_some());
     let what = if evidence {
-        "Dots with bars are estimates from the evidence for single labels; a curve that passes them by is contradicted."
+        "Dots with bars are estimates from the evidence for single labels; a curve that misses them is contradicted."
     } else {
-        "None of these was measured on these data: without a controlled set or a later snapshot nothing tells which curve is right."
+        "None of these was measured on these data: without a controlled set or a later snapshot, nothing shows which curve is right."
     };
     (!chart.series.is_empty()).then(|| Figure {
         id: "propensities",
@@ -152,9 +152,9 @@ fn order_map(result: &AuditResult) -> Option<Figure> {
     let truth = truth.map_or(String::new(), |best| format!(" Complete labels put {best} first."));
     Some(Figure {
         id: "order",
-        title: format!("Who is ahead in unbiased precision@{} under JPV's constants", map.k),
+        title: format!("Which model is ahead in unbiased precision@{} under JPV's constants", map.k),
         caption: format!(
-            "Each point is a pair of JPV's constants a and b; the colour says who is ahead there, its depth by how much. Circles are \
+            "Each point is a pair of JPV's constants a and b; the colour shows which model is ahead there, its depth by how much. Circles are \
              the constants of the literature. {says}{truth}"
         ),
         drawing: Drawing::Map(map.clone()),
@@ -177,7 +177,7 @@ fn by_frequency(result: &AuditResult) -> Option<Figure> {
         id: "tail",
         title: "Score against label frequency".into(),
         caption: format!(
-            "Of the observed test positives of labels with similar training frequency, the share that a model has in its top {k}. \
+            "Among the observed test positives of labels with similar training frequency, the share that is in a model's top {k}. \
              Within a label the propensity cancels, so no propensity model is needed here. Bars: {:.0} % intervals.",
             100.0 * result.level
         ),

@@ -17,7 +17,7 @@
       localStorage.setItem(store, JSON.stringify({ said, done, judge: part("judge").value }));
     } catch {
       keeps = false;
-      part("message").textContent = "This browser keeps nothing between visits: export before you close the page.";
+      part("message").textContent = "This browser does not store judgements: export them before you close the page.";
     }
   }
 
@@ -139,7 +139,7 @@
   function load(text) {
     const [header = [], ...lines] = records(text);
     const [row, label, relevant] = ["row", "label", "relevant"].map((name) => header.map((cell) => cell.trim()).indexOf(name));
-    if (row < 0 || label < 0 || relevant < 0) return "This is no judged csv: it needs the columns row, label and relevant.";
+    if (row < 0 || label < 0 || relevant < 0) return "This is not a judged csv: it needs the columns row, label and relevant.";
     const counts = { filled: 0, same: 0, different: 0, unknown: 0, unreadable: 0 };
     for (const line of lines) {
       const value = (line[relevant] ?? "").trim().toLowerCase();
@@ -152,7 +152,7 @@
     }
     const words = [`Imported ${counts.filled} judgements`];
     if (counts.same) words.push(`${counts.same} were the same here`);
-    if (counts.different) words.push(`${counts.different} differ and stay as they are here`);
+    if (counts.different) words.push(`${counts.different} differ and were not changed here`);
     if (counts.unknown) words.push(`${counts.unknown} are of other pairs`);
     if (counts.unreadable) words.push(`${counts.unreadable} are neither 1, 0 nor unsure`);
     return `${words.join("; ")}.`;

@@ -41,10 +41,11 @@ impl LabelsView {
         for line in listed {
             table.row("", cells(line, has_names));
         }
-        let order = if several { "those on which the models differ most first" } else { "those with the most errors first" };
+        let order =
+            if several { "those with the largest difference between models first" } else { "those with the most errors first" };
         let source = all.propensities.as_ref().map_or(String::new(), |p| {
             format!(
-                " Propensities are {} ({}); one minus the propensity is the share of a label that is probably missing.",
+                " Propensities are {} ({}); one minus the propensity is the share of a label's positives that is probably missing.",
                 p.source,
                 p.kind.name()
             )

@@ -185,7 +185,7 @@ fn statistics(result: &AuditResult) -> HtmlTable {
     let mut table = HtmlTable::new(
         "statistics",
         "Statistics of the labels",
-        "Medians and shares over all labels count those that never occur.",
+        "Medians and shares over all labels include labels that never occur.",
     )
     .words(["statistic"])
     .numbers(result.data.iter().map(|part| part.role));
@@ -233,7 +233,7 @@ fn files(result: &AuditResult) -> Option<HtmlTable> {
     let mut table =
         HtmlTable::new("files", "Files that were read", "").words(["role", "file"]).numbers(["bytes"]).words(["BLAKE3"]);
     for file in files {
-        let hash = file.blake3.as_deref().unwrap_or("a pipe: read once, not hashed");
+        let hash = file.blake3.as_deref().unwrap_or("a pipe: not hashed, because it can be read only once");
         table.row(
             "",
             [

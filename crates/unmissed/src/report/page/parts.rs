@@ -18,7 +18,7 @@ pub(super) struct HtmlTable {
     pub(super) sortable: bool,
 }
 
-/// A column; numbers stand on the right.
+/// A column; numbers are right-aligned.
 pub(super) struct HtmlColumn {
     pub(super) name: String,
     pub(super) number: bool,
@@ -81,7 +81,7 @@ impl HtmlCell {
         HtmlCell { text: text.into(), ..HtmlCell::default() }
     }
 
-    /// A number as text; nothing stands for a missing one.
+    /// A number as text; empty if it is missing.
     pub(super) fn number(value: Option<f64>, shown: impl Fn(f64) -> String) -> HtmlCell {
         match value {
             Some(value) => HtmlCell { text: shown(value), class: "n", sort: Some(format!("{value}")), ..HtmlCell::default() },

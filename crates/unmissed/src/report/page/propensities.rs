@@ -33,9 +33,10 @@ impl Propensities {
 
 fn models(result: &AuditResult) -> HtmlTable {
     let has_mse = result.propensities.iter().any(|report| report.mse.is_some());
-    let caption = "Implied labels per row: what training rows would have if nothing were missing. Priors above 1: labels for which no truth \
-                   fits. Effective share: how much of the observed positives is left after weighing. Ten copies: the factor by which \
-                   copying the data, which adds no information, changes a propensity; it should be 1.";
+    let caption = "Implied labels per row: how many labels training rows would have if nothing were missing. Priors above 1: \
+                   labels with an impossible frequency. Effective share: the effective sample size after weighting, as a share of \
+                   the observed positives. Ten copies: the factor by which copying the data, which adds no information, changes a \
+                   propensity; it should be 1.";
     let mut table = HtmlTable::new("models", "What each model implies", caption).words(["model", "source"]).numbers([
         "rarest label",
         "most frequent",
@@ -74,7 +75,7 @@ fn models(result: &AuditResult) -> HtmlTable {
 fn against(result: &AuditResult) -> Option<HtmlTable> {
     let kind = result.propensities.iter().find_map(|report| report.against.as_ref())?.kind;
     let caption = "Labels per row that a model implies, and those of the evidence, with the standard error of the difference over rows. A right \
-                   model has a z of about -2 to 2. Fitted and estimated models were made from this evidence: agreeing with it is no merit, missing it is a fault.";
+                   model has a z of about -2 to 2. Fitted and estimated models were made from this evidence: agreement proves nothing, disagreement is a fault.";
     let mut table = HtmlTable::new("against", format!("Against {}", kind.name()), caption)
         .words(["model", "training rows of the label"])
         .numbers(["implied", "evidence", "± se", "z", "claimed observed (%)", "evidence says (%)"])
@@ -122,9 +123,9 @@ fn misses(against: &Contradiction) -> String {
 
 /// The reliability curves of propensities that depend on the row.
 fn by_row(result: &AuditResult) -> Option<HtmlTable> {
-    let caption = "Relevant pairs of the evidence in ten parts by the propensity that a fit to other rows gives them, and how many were \
+    let caption = "Relevant pairs of the evidence in ten bins of the propensity from a fit to other rows, and the share that was \
                    observed, with 95 % intervals over rows. A right model has its predictions within the intervals.";
-    let mut table = HtmlTable::new("by-row", "Propensities that depend on the row: do they come true?", caption)
+    let mut table = HtmlTable::new("by-row", "Reliability of row-dependent propensities", caption)
         .words(["model"])
         .numbers(["predicted (%)", "observed (%)", "interval", "pairs"])
         .words(["remarks"]);
@@ -148,7 +149,7 @@ fn by_row(result: &AuditResult) -> Option<HtmlTable> {
 fn bands(result: &AuditResult) -> Option<HtmlTable> {
     let shown: Vec<_> = result.propensities.iter().filter(|report| !report.bands.is_empty()).collect();
     let first = shown.first()?;
-    let caption = "Pooled: observed positives over what they stand for.";
+    let caption = "Pooled: observed positives over the relevant ones that they imply.";
     let mut table = HtmlTable::new("bands", "Propensity by training frequency", caption)
         .words(["training rows with the label"])
         .numbers(["labels", "of positives (%)"])

@@ -24,23 +24,24 @@ impl RowsView {
         let can_tell = from.is_some();
         let missing = match from {
             Some(ChanceFrom::Judged) => {
-                "Predictions that count as errors and may be missing labels, with probabilities from pairs that were judged. Those that were \
-                 judged themselves are left out where they are hits."
+                "Predictions that count as errors and may be missing labels, with probabilities from judged pairs. Pairs that were \
+                 judged relevant are left out."
             }
             Some(ChanceFrom::MissedLabels) => {
-                "Predictions that count as errors and may be missing labels, with probabilities from the labels that training rows turned out to \
-                 have later. Ask somebody who knows the data: each that is confirmed is a hit."
+                "Predictions that count as errors and may be missing labels, with probabilities from the later labels of training \
+                 rows. Ask somebody who knows the data: each confirmed label is a hit."
             }
             _ => {
-                "Predictions that count as errors and may be missing labels, by how relevant predictions with such scores are and how likely the \
-                 label is observed. These probabilities are too high where a model ranks first what is easily observed: take them as an order. \
-                 Ask somebody who knows the data: each that is confirmed is a hit."
+                "Predictions that count as errors and may be missing labels, with probabilities from the relevance of predictions \
+                 with similar scores and from the label's propensity. These probabilities are too high if a model ranks easily \
+                 observed labels first: use them only for ordering. Ask somebody who knows the data: each confirmed label is a \
+                 hit."
             }
         };
         let errors = if can_tell {
             "Confident predictions that are unlikely to be missing labels: probably real errors of the model."
         } else {
-            "Confident predictions that are not observed. Without evidence or propensities nobody can tell which of them are missing labels."
+            "Confident predictions that are not observed. Without evidence or propensities, missing labels cannot be told from errors."
         };
         let tables = [
             ("missing-table", "Labels that may be missing", missing, &rows.possibly_missing),

@@ -132,8 +132,8 @@ impl Tail {
                 tables: vec![group_table(result, &metric.name, k)],
             })
             .collect();
-        let note = "Precision and ndcg of the groups add up to those of all labels; recall is that of the group's labels; macro-F and coverage \
-                    are means over the group's labels, and coverage is a lower bound; abandonment is the share of rows without a hit among \
+        let note = "Precision and ndcg of the groups add up to those of all labels; recall, macro-F and coverage are over the \
+                    group's labels, and coverage is a lower bound; abandonment is the share of rows without a hit among \
                     the group's labels.";
         Some(Tail { shares, note, scores })
     }

@@ -1,4 +1,4 @@
-//! A page of sections: tables, charts and notes, one after the other, in the dress of the audit's page.
+//! A page of sections: tables, charts and notes, one after the other, in the style of the audit's page.
 
 use super::parts::{HtmlCell, HtmlColumn, HtmlTable, Picture};
 use super::{SCRIPT, STYLE, with_nonce};

@@ -120,7 +120,7 @@ fn standings(result: &AuditResult) -> HtmlTable {
                 remarks.push(role.to_owned());
             }
             if let Some(gamma) = standing.flips_at.filter(|_| first) {
-                remarks.push(format!("lead gone if the odds of being missed are off by {gamma:.2}"));
+                remarks.push(format!("lead disappears if the odds of being missed are off by {gamma:.2}"));
             }
             if place == 0 && standing.contradicted {
                 remarks.push("contradicted by evidence".to_owned());

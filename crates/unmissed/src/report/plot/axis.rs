@@ -35,7 +35,7 @@ impl Extent {
         if (extent.high - extent.low).is_finite() {
             Ok(extent)
         } else {
-            Err(Error::value(format!("the values on the axis '{}' are too far apart to be drawn", axis.label)))
+            Err(Error::value(format!("the range of the axis '{}' is too large to be drawn", axis.label)))
         }
     }
 

@@ -1,4 +1,4 @@
-//! A chart as a drawing of its own: title and caption above the axes, the legend beside them.
+//! A chart as a separate drawing: title and caption above the axes, the legend beside them.
 
 use super::frame::{Frame, Placed, PlacedSeries};
 use super::pen::Pen;

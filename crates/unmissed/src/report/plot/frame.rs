@@ -1,4 +1,4 @@
-//! What is inside and along the axes of a chart: grid, ticks, intervals, dots and lines. Pages and files draw the same.
+//! The contents of a chart and its axes: grid, ticks, intervals, dots and lines, for pages and files.
 
 use super::axis::{Extent, has_place};
 use super::pen::Pen;
@@ -55,7 +55,7 @@ impl<'a> Placed<'a> {
         let points = || series.iter().flat_map(|series| &series.points);
         if points().next().is_none() {
             return Err(Error::value(format!("the chart '{}' has no points to draw", chart.title))
-                .expected("at least one point with a place on both axes"));
+                .expected("at least one point that lies on both axes"));
         }
         let x = Extent::new(&chart.x, points().map(|point| point.x))?;
         let ends = points().filter_map(|point| point.interval).flat_map(|(low, high)| [low, high]);

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use resvg::{tiny_skia, usvg};
 use std::sync::{Arc, OnceLock};
 
-/// The family of the font that comes along.
+/// The family of the bundled font.
 const FONT: &str = "DejaVu Sans";
 
 /// The chart as the bytes of a PNG file, `scale` pixels per unit of the drawing (1 gives 800 by

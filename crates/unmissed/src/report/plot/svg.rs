@@ -6,10 +6,10 @@
 use crate::report::text::plain;
 use std::fmt::Write;
 
-/// The style of drawings in files: the light theme of the page, with the font that comes along.
+/// The style of drawings in files: the light theme of the page, with the bundled font.
 pub(super) const FILE_STYLE: &str = include_str!("file.css");
 
-/// Where a drawing will stand.
+/// Where a drawing will be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::report) enum Home {
     /// In a page, which has style, title and legend.

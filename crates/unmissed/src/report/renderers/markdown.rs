@@ -1,6 +1,6 @@
 //! Markdown tables as GitHub draws them.
 //!
-//! Numbers stand on the right. Everything that Markdown or HTML would take for markup is escaped, so that a text shows as
+//! Numbers are right-aligned. Everything that Markdown or HTML would take for markup is escaped, so that a text shows as
 //! it is, and a line break in a text is a space.
 
 use super::{MISSING, Renderer};

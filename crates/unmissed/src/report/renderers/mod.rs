@@ -17,7 +17,7 @@ use crate::sealed::Sealed;
 use crate::spec::{self, Named};
 use std::io;
 
-/// What stands for a missing value where people read.
+/// The sign for a missing value, for people.
 const MISSING: &str = "–";
 
 /// All renderers; the first is the default.

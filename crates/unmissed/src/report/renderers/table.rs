@@ -1,6 +1,6 @@
 //! Plain text in columns, for a terminal.
 //!
-//! Numbers stand on the right and are never broken; long texts are wrapped within their column, to eight lines at most. A
+//! Numbers are right-aligned and never broken; long texts are wrapped within their column, to eight lines at most. A
 //! table with more columns than fit side by side is written as records, one line per column and a rule between rows. From a
 //! width of 60 on, no line is wider than asked for.
 

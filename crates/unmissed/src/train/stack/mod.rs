@@ -1,7 +1,7 @@
 //! A model for complete labels out of two models for observed ones, on the evidence of a controlled set.
 //!
 //! Two linear models are trained on the training rows alone: `z^V` without a correction, `z^J` by joint learning of classifier and
-//! propensities. On the pairs of the controlled set a logistic regression says what they are worth:
+//! propensities. A logistic regression on the pairs of the controlled set weights them:
 //!
 //! `logit P(y_ij = 1) = b0 + b1 z^V_ij + b2 z^J_ij + b3 ln((n_j + 1/2) / n) + u_j`, `u_j ~ N(0, tau^2)`,
 //!

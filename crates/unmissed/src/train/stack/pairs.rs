@@ -1,4 +1,4 @@
-//! The pairs of a controlled set, with what the regression is told about each.
+//! The pairs of a controlled set, with the covariates of the regression.
 
 use super::Stack;
 use super::regression::WIDTH;
@@ -113,7 +113,7 @@ impl Pairs {
         if rows.len() >= 2 && others {
             return Ok(());
         }
-        Err(Error::value("the controlled set says too little to train on")
+        Err(Error::value("the controlled set has too little data to train on")
             .expected("positives on at least 2 rows, and pairs that are not positive")
             .found(format!("{} rows with positives among {} pairs", rows.len(), self.len())))
     }

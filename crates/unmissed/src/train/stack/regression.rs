@@ -89,7 +89,7 @@ impl Regression {
         for _ in 0..STEPS {
             let arrow = self.derivatives(pairs, kept);
             let step = arrow.step(&self.beta[..self.columns], &self.effects, self.variance, RIDGE).map_err(|_| {
-                Error::value("the controlled pairs do not tell the two models apart").hint("give more controlled rows")
+                Error::value("the controlled pairs do not distinguish the two models").hint("give more controlled rows")
             })?;
             curvatures = step.curvatures;
             if step.decrement < GAIN {

@@ -97,7 +97,7 @@ fn a_good_second_model_takes_over() {
     assert!((f64::from(found.weight(0, 3)) - truth(3).0[0]).abs() < 0.3);
 }
 
-/// Where nothing is missing, and where a handful of rows can prove nothing, the model stays as it is.
+/// If nothing is missing, and if a few rows can prove nothing, the model is not changed.
 #[test]
 fn the_guard_keeps_what_cannot_be_shown_to_be_worse() {
     let right = model(true, |_| 0.0);
@@ -137,5 +137,5 @@ fn what_does_not_fit_is_refused() {
     assert!(message("8/40", &counts, Some(&others), &controlled).contains("is positive, but was not shown"));
     let features = controlled.features().cloned();
     let nothing = Dataset::new(features, Labels::from_ids(LABELS as u64, vec![Vec::<u32>::new(); 30]).unwrap()).unwrap();
-    assert!(message("8/40", &counts, None, &nothing).contains("says too little"));
+    assert!(message("8/40", &counts, None, &nothing).contains("has too little data"));
 }

@@ -76,7 +76,7 @@ impl<'a> Column<'a> {
         let asked = |what: &str| spec.words().iter().any(|asked| *asked == format!("{word}-{what}"));
         if asked("names") && names.is_none() {
             return Err(
-                Error::value(format!("names of {word}s are asked for, and none are known")).hint(format!("pass --{word}-names"))
+                Error::value(format!("names of {word}s are requested, but none are known")).hint(format!("pass --{word}-names"))
             );
         }
         Ok(Column {

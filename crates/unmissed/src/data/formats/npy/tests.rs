@@ -70,10 +70,10 @@ fn lies_about_shapes_are_errors_and_cost_nothing() {
     for (bytes, part) in [
         (npy("<f4", "(2, 3, 4)", false, &[]), "the wrong number of dimensions"),
         (npy("<f4", "(4,)", false, &floats(&[0.0; 4])), "reshape it"),
-        (npy("<f4", "(18446744073709551615, 2)", false, &floats(&[0.0; 4])), "ends too soon"),
+        (npy("<f4", "(18446744073709551615, 2)", false, &floats(&[0.0; 4])), "ends too early"),
         (npy("<f4", "(18446744073709551615, 0)", false, &[]), "many more rows than entries"),
         (npy("|b1", "(18446744073709551615, 0)", true, &[]), "many more rows than entries"),
-        (npy("<f4", "(2, 2)", false, &floats(&[0.0; 3])), "ends too soon"),
+        (npy("<f4", "(2, 2)", false, &floats(&[0.0; 3])), "ends too early"),
         (npy("<U3", "(1, 1)", false, &[0; 12]), "numbers or bools"),
         (npy("|O", "(1, 1)", false, &[0; 8]), "numbers or bools"),
         (npy("<f4", "(2, 2)", false, &floats(&[0.0; 4])), "expected 3 labels, found 2"),

@@ -1,7 +1,7 @@
 //! One `.npy` array, alone or inside an archive: a header in Python's notation, then the elements.
 //!
-//! Written by hand where hostile bytes come in: nothing is reserved by what a header claims, elements are decoded block by
-//! block as they arrive, and what is claimed but not there is an error.
+//! Written by hand because the bytes may be hostile: nothing is allocated because a header claims it, elements are decoded block by
+//! block as they arrive, and claimed but missing elements are an error.
 
 use crate::error::{Error, Result, shown};
 use std::io::{self, Read, Write};
@@ -181,7 +181,7 @@ impl<R: Read> Array<R> {
                 let Some(value) = convert(*bytes) else {
                     return Err(Error::format(format!("a number in the array '{name}' is out of range"))
                         .expected("a whole number from 0, of 32 bits for a column")
-                        .found(format!("another at place {} (counted from 0)", values.len())));
+                        .found(format!("another value at position {} (counted from 0)", values.len())));
                 };
                 values.push(value);
             }
@@ -190,7 +190,7 @@ impl<R: Read> Array<R> {
         // Asking for one byte more also makes the archive compare its checksum.
         match self.elements.read(&mut block[..1]) {
             Ok(0) => Ok(values),
-            Ok(_) => Err(Error::format(format!("the array '{name}' is longer than its header says"))
+            Ok(_) => Err(Error::format(format!("the array '{name}' is longer than stated in its header"))
                 .expected(format!("{} elements", values.len()))),
             Err(cause) => Err(unreadable(name, &cause)),
         }
@@ -210,7 +210,7 @@ fn shape_text(shape: &[u64]) -> String {
 }
 
 fn unreadable(name: &str, cause: &io::Error) -> Error {
-    let why = if cause.kind() == io::ErrorKind::UnexpectedEof { "it ends too soon".to_owned() } else { cause.to_string() };
+    let why = if cause.kind() == io::ErrorKind::UnexpectedEof { "it ends too early".to_owned() } else { cause.to_string() };
     Error::format(format!("cannot read the array '{name}' ({why})"))
         .hint("the file is truncated or damaged: fetch or write it again")
 }
@@ -324,12 +324,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (bytes, part) in [
-            (b"PK".to_vec(), "ends too soon"),
+            (b"PK".to_vec(), "ends too early"),
             (b"not an array".to_vec(), "not an array of numpy"),
-            (array("<i4", "(1,)", &[]), "ends too soon"),
-            (array("<i4", "(18446744073709551615,)", &[0; 8]), "ends too soon"),
+            (array("<i4", "(1,)", &[]), "ends too early"),
+            (array("<i4", "(18446744073709551615,)", &[0; 8]), "ends too early"),
             (array("<i4", "(18446744073709551616,)", &[0; 8]), "cannot read the header"),
-            (array("<i4", "(1,)", &[0; 5]), "longer than its header says"),
+            (array("<i4", "(1,)", &[0; 5]), "longer than stated in its header"),
             (array("<i4", "(1, 1)", &[0; 4]), "number of dimensions"),
             (array("<i4", "(1,)", &[255; 4]), "out of range"),
             (array("<f4", "(1,)", &[0; 4]), "expected whole numbers"),

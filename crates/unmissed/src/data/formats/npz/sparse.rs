@@ -1,7 +1,7 @@
 //! The sparse layouts of scipy.
 //!
 //! Members are read in an order that lets each one vouch for the next (shape, offsets, indices, values), so an archive
-//! that unpacks to much more than its matrix is refused before it is unpacked.
+//! that unpacks to much more than its matrix is rejected before it is unpacked.
 
 use super::{Archive, member};
 use crate::data::Csr;

@@ -77,7 +77,7 @@ impl Generator for Survey {
                 help: "share of the items that are relevant to a user, on average",
             },
             GeneratorParameter { name: "tail", default: "0.8", help: "how fast relevance falls with an item's rank" },
-            GeneratorParameter { name: "strength", default: "2.5", help: "how much taste decides over relevance" },
+            GeneratorParameter { name: "strength", default: "2.5", help: "how strongly taste determines relevance" },
             GeneratorParameter { name: "noise", default: "0.3", help: "standard deviation of the noise on features" },
             GeneratorParameter { name: "gamma", default: "0.5", help: "exponent of the propensity curve" },
             GeneratorParameter { name: "scatter", default: "0.5", help: "standard deviation of log propensities around the curve" },

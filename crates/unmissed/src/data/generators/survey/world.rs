@@ -1,4 +1,4 @@
-//! Items and users of a survey: who likes what, and how often that is seen.
+//! Items and users of a survey: who likes what, and how often that is observed.
 
 use super::super::{GeneratorSettings, row_number};
 use crate::data::{Dataset, Dense, Features, Labels, check_label_limit};

@@ -1,4 +1,4 @@
-//! That the parts of a tally fit each other: the finish relies on it, and files may be damaged or made up.
+//! Checks that the parts of a tally match: the finish relies on it, and files may be damaged or forged.
 
 use crate::error::{Error, Result};
 use crate::evaluate::plan::settings::{Kind, Settings};

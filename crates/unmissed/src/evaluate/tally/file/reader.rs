@@ -1,4 +1,4 @@
-//! Arrays with their lengths, from bytes that nobody has checked.
+//! Arrays with their lengths, from untrusted bytes.
 
 use super::check::broken;
 use crate::error::{Error, Result};
