@@ -6,11 +6,14 @@
 //! `log2(n + 1)` between its whole numbers, n how often the label was observed in training. Labels have too few held-out positives
 //! for numbers of their own; a penalty on second differences draws both functions to straight lines where there are few.
 //!
+//! Where relevant labels are observed with a propensity p only, the likelihood is that of what is observed, `p sigmoid(.)`, and log-odds are
+//! those of relevance.
+//!
 //! The result folds into the weights: the model stays linear, its scores are log-odds.
 
+use super::stack::point;
 use crate::error::{Error, Result};
 use crate::predict::file::{Calibration, place};
-use crate::sigmoid::sigmoid;
 use rayon::prelude::*;
 
 /// The weight of squared second differences, in units of the log likelihood. At 1 the functions follow the few labels around each
@@ -33,6 +36,8 @@ pub(super) struct Scores {
 struct LabelScores {
     /// How often it was observed on the rows that were trained on.
     count: u64,
+    /// How likely it is observed where it is relevant.
+    propensity: f64,
     bins: Vec<Bin>,
     /// On how many held-out rows it was observed, and the sum of their scores.
     observed: (f64, f64),
@@ -45,6 +50,15 @@ struct Bin {
     rows: f64,
     /// On how many of them the label was observed.
     hits: f64,
+}
+
+impl Bin {
+    /// The negative log likelihood of its rows at a logit, its slope, and the curvature that is expected, which is never negative.
+    fn loss(&self, logit: f64, propensity: f64) -> (f64, f64, f64) {
+        let (hit, miss) = (point(logit, true, propensity), point(logit, false, propensity));
+        let misses = self.rows - self.hits;
+        (self.hits * hit.0 + misses * miss.0, self.hits * hit.1 + misses * miss.1, self.rows * miss.2)
+    }
 }
 
 /// The negative log likelihood of a label's pairs, with derivatives in its scale and shift.
@@ -73,7 +87,7 @@ impl LabelScores {
         }
         bins.retain(|bin| bin.rows > 0.0);
         bins.iter_mut().for_each(|bin| bin.score /= bin.rows);
-        LabelScores { count, bins, observed: sums }
+        LabelScores { count, propensity: 1.0, bins, observed: sums }
     }
 
     fn rows(&self) -> f64 {
@@ -93,9 +107,19 @@ impl Scores {
         Scores { rows: by_row.len() / width, labels: labels.collect() }
     }
 
-    /// Held-out positives.
-    fn positives(&self) -> f64 {
-        self.labels.iter().map(|label| label.observed.0).sum()
+    /// The same where relevant labels are observed with these probabilities only: log-odds are those of relevance.
+    pub(super) fn with_propensities(mut self, propensities: &[f64]) -> Scores {
+        self.labels.iter_mut().zip(propensities).for_each(|(label, p)| label.propensity = *p);
+        self
+    }
+
+    /// The negative log likelihood of calibrated scores.
+    pub(super) fn loss(&self, calibration: &Calibration) -> f64 {
+        let of_label = |label: &LabelScores| {
+            let (scale, shift) = calibration.at(label.count);
+            label.bins.iter().map(|bin| bin.loss(scale * bin.score + shift, label.propensity).0).sum::<f64>()
+        };
+        self.known().map(of_label).collect::<Vec<_>>().iter().sum()
     }
 
     /// The labels that were observed in training: there is nothing to say about scores of others.
@@ -180,10 +204,11 @@ struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    /// Newton's method: the likelihood is concave.
+    /// Newton's method: the likelihood is concave where nothing is missing, and its expected curvature is positive anyway.
     fn run(&mut self) -> Result<Vec<f64>> {
         let size = 2 * self.knots;
-        let base = self.scores.positives() / (self.scores.rows * self.scores.labels.len()).max(1) as f64;
+        let expected = self.scores.known().map(|label| label.observed.0 / label.propensity).collect::<Vec<_>>().iter().sum::<f64>();
+        let base = (expected / (self.scores.rows * self.scores.labels.len()).max(1) as f64).clamp(1e-9, 0.5);
         let start = (base / (1.0 - base)).ln();
         let mut point: Vec<f64> = (0..size).map(|place| if place < self.knots { 1.0 } else { start }).collect();
         let mut value = self.value(&point);
@@ -225,7 +250,7 @@ impl Fit<'_> {
             .known()
             .map(|label| {
                 let (_, _, scale, shift) = self.at(point, label);
-                self.terms(label, scale, shift, false).value
+                self.terms(label, scale, shift).value
             })
             .collect();
         values.iter().sum::<f64>() + self.bends(point).map(|(_, bend)| 0.5 * SMOOTHNESS * bend * bend).sum::<f64>()
@@ -239,7 +264,7 @@ impl Fit<'_> {
             .known()
             .map(|label| {
                 let (knot, part, scale, shift) = self.at(point, label);
-                (knot, part, self.terms(label, scale, shift, true))
+                (knot, part, self.terms(label, scale, shift))
             })
             .collect();
         for (knot, part, terms) in found {
@@ -277,28 +302,19 @@ impl Fit<'_> {
     }
 
     /// The terms of a label's pairs.
-    fn terms(&self, label: &LabelScores, scale: f64, shift: f64, derivatives: bool) -> Terms {
+    fn terms(&self, label: &LabelScores, scale: f64, shift: f64) -> Terms {
         let (mean, above) = self.unit;
         let mut terms = Terms::default();
-        for Bin { score, rows: many, .. } in &label.bins {
-            let score = (score - mean) / above;
-            let logit = scale * score + shift;
-            let small = (-logit.abs()).exp();
-            terms.value += many * (logit.max(0.0) + small.ln_1p());
-            if derivatives {
-                let (chance, curvature) = (many * sigmoid(logit), many * small / ((1.0 + small) * (1.0 + small)));
-                terms.gradient[0] += chance * score;
-                terms.gradient[1] += chance;
-                terms.hessian[0] += curvature * score * score;
-                terms.hessian[1] += curvature * score;
-                terms.hessian[2] += curvature;
-            }
+        for bin in &label.bins {
+            let score = (bin.score - mean) / above;
+            let (value, slope, curvature) = bin.loss(scale * score + shift, label.propensity);
+            terms.value += value;
+            terms.gradient[0] += slope * score;
+            terms.gradient[1] += slope;
+            terms.hessian[0] += curvature * score * score;
+            terms.hessian[1] += curvature * score;
+            terms.hessian[2] += curvature;
         }
-        let (positives, sum) = label.observed;
-        let sum = (sum - positives * mean) / above;
-        terms.value -= scale * sum + shift * positives;
-        terms.gradient[0] -= sum;
-        terms.gradient[1] -= positives;
         terms
     }
 }
@@ -329,6 +345,7 @@ fn solve(matrix: &mut [Vec<f64>], mut right: Vec<f64>) -> Result<Vec<f64>> {
 mod tests {
     use super::*;
     use crate::rng::{Purpose, stream, uniform};
+    use crate::sigmoid::sigmoid;
 
     /// Scores of labels whose log-odds are `scale(n) z + shift(n)`, scale falling with n.
     #[allow(clippy::type_complexity, reason = "a tuple that is taken apart at once")]
@@ -361,6 +378,27 @@ mod tests {
             let ((scale, shift), (true_scale, true_shift)) = (found.at(count), truth(count));
             assert!((scale - true_scale).abs() < 0.4 && (shift - true_shift).abs() < 0.3, "{count}: {scale} {shift}");
         }
+    }
+
+    /// Labels are removed with known propensities: the functions of relevance are found all the same.
+    #[test]
+    fn what_is_missing_is_allowed_for() {
+        let (by_row, observed, counts, truth) = drawn(64, 6_000);
+        let p: Vec<f64> = (0..64).map(|label| 0.3 + 0.2 * (label % 3) as f64).collect();
+        let kept = |label: usize, row: &u32| uniform(&mut stream(6, Purpose::Mask, u64::from(*row) * 64 + label as u64)) < p[label];
+        let masked: Vec<Vec<u32>> = observed
+            .iter()
+            .enumerate()
+            .map(|(label, rows)| rows.iter().copied().filter(|row| kept(label, row)).collect())
+            .collect();
+        let scores = Scores::new(&by_row, &masked, &counts).with_propensities(&p);
+        let found = scores.calibrate().unwrap().unwrap();
+        for count in [1, 4, 16, 64] {
+            let ((scale, shift), (true_scale, true_shift)) = (found.at(count), truth(count));
+            assert!((scale - true_scale).abs() < 0.6 && (shift - true_shift).abs() < 0.4, "{count}: {scale} {shift}");
+        }
+        let plain = Scores::new(&by_row, &masked, &counts).calibrate().unwrap().unwrap();
+        assert!(scores.loss(&found) < scores.loss(&plain));
     }
 
     #[test]
