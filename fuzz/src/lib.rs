@@ -48,6 +48,7 @@ pub fn read_tree_model(bytes: &[u8]) {
         && let Ok((model, _)) = file::read_tree_source(source)
     {
         let _ = model.summary();
+        let _ = model.verify();
     }
 }
 

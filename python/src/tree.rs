@@ -49,6 +49,7 @@ impl TreeSettings<'_> {
             propensity: None,
             correction: self.correction.parse()?,
             clip: self.clip,
+            controlled: None,
             cost: self.cost,
             passes: self.passes,
             tolerance: self.tolerance,

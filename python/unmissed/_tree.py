@@ -51,13 +51,13 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         inverse propensity; right for ranks, but scores are no probabilities.
     clip : float, optional
         Inverse propensities above this count as this.
-    cost : float, default 10.0
+    cost : float, default 12.0
         What the loss of a row counts against the penalty of a node's weights, as the C of support vector machines.
     passes : int, default 10
         Passes of the solver over the rows of a node.
     tol : float, default 0.01
         A row is left out of a pass when none of its probabilities would change by more than this.
-    prune : float, default 0.3
+    prune : float, default 0.4
         Weights of at most this size are dropped.
     normalize : bool, optional
         Whether rows are divided by their Euclidean norm; unless given, the library decides by the data.
@@ -100,10 +100,10 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         trees: int = 1,
         correction: str = "plugin",
         clip: float | None = None,
-        cost: float = 10.0,
+        cost: float = 12.0,
         passes: int = 10,
         tol: float = 0.01,
-        prune: float = 0.3,
+        prune: float = 0.4,
         normalize: bool | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,

@@ -218,6 +218,11 @@ pub fn digits(number: f64) -> String {
     digits.strip_suffix(".0").map(str::to_owned).unwrap_or(digits)
 }
 
+/// A number of bytes, for people.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
 /// A piece of a file as an error message may show it: short, printable, quoted.
 ///
 /// ```

@@ -15,10 +15,14 @@ use unmissed::train::Solver;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   unmissed inspect model.safetensors
-  unmissed inspect model.safetensors --format json")]
+  unmissed inspect model.safetensors --format json
+  unmissed inspect model.safetensors --verify")]
 pub(crate) struct Args {
     /// A model that 'unmissed train' wrote
     model: PathBuf,
+    /// Check all of the file: the weights of trees are otherwise checked when they are used
+    #[arg(long)]
+    verify: bool,
     /// Read the file instead of mapping it
     #[arg(long)]
     no_mmap: bool,
@@ -28,6 +32,12 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     app.progress().begin(&format!("reading {}", args.model.display()), 0);
     let (model, about) = file::read_any(&args.model, !args.no_mmap)?;
     let size = std::fs::metadata(&args.model).map_err(|cause| Error::io("cannot open", &args.model, cause))?.len();
+    if args.verify {
+        if let AnyModel::Tree(model) = &model {
+            model.verify()?;
+        }
+        app.note("all weights are as they were written");
+    }
     let model = match model {
         AnyModel::Linear(model) => model,
         AnyModel::Tree(model) => {

@@ -119,6 +119,43 @@ fn a_killed_run_is_resumed() {
     assert!(bytes("whole") == bytes("killed"));
 }
 
+/// The same on trees, whose parts are finished one by one.
+#[test]
+fn a_killed_run_on_trees_is_resumed() {
+    let dir = Workdir::new();
+    dir.run("generate balls -o . --labels 200 --dim 6 --radius 0.3,0.7 --train-rows 3000 --test-rows 100").ok();
+    let arguments = "train train.txt --tree kmeans:branch=4,leaf=4 --trees 8 --passes 60 --threads 1 -o";
+    dir.run(&format!("{arguments} whole")).ok();
+    let mut child = dir.command().args(format!("{arguments} killed -q").split(' ')).spawn().unwrap();
+    let start = Instant::now();
+    let parts = |dir: &Workdir| dir.files().iter().filter(|name| name.contains("part-")).count();
+    while parts(&dir) < 3 && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!dir.path("killed").exists(), "it was killed too late to show anything");
+    let refused = dir.run(&format!("{arguments} killed")).refused();
+    assert!(refused.contains("--resume"), "{refused}");
+    let refused = dir.run(&format!("{arguments} killed --resume --cost 3")).refused();
+    assert!(refused.contains("'tree.cost' differs"), "{refused}");
+    let found = dir.json(&format!("{arguments} killed --resume --memory 1GB"));
+    assert!(found["resumed"].as_u64().unwrap() >= 2, "{found}");
+    let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
+    assert!(bytes("whole") == bytes("killed"));
+    let refused = dir.run(&format!("{arguments} large --max-size 1KB")).refused();
+    assert!(refused.contains("would become too large"), "{refused}");
+    dir.run("inspect whole --verify").ok();
+    // A byte of the last block is found when all of the file is checked.
+    let mut damaged = bytes("whole");
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    std::fs::write(dir.path("damaged"), damaged).unwrap();
+    dir.run("inspect damaged").ok();
+    let refused = dir.run("inspect damaged --verify").refused();
+    assert!(refused.contains("damaged: the model file is damaged: block"), "{refused}");
+}
+
 #[test]
 fn training_is_plain_unless_something_is_known_to_be_missing() {
     let dir = Workdir::with_data();

@@ -7,9 +7,11 @@
 mod batch;
 mod builder;
 pub mod file;
+mod half;
 mod kernel;
 mod model;
 mod options;
+pub(crate) mod packed;
 mod panel;
 mod scores;
 mod summary;
@@ -20,4 +22,4 @@ pub use file::{About, BlockStore};
 pub use model::{Block, Model, Normalize};
 pub use options::PredictOptions;
 pub use summary::ModelSummary;
-pub use tree::{TreeModel, TreePrediction, TreeSearch, TreeSummary};
+pub use tree::{Recalibration, TreeModel, TreePrediction, TreeSearch, TreeSummary};

@@ -1,6 +1,6 @@
 //! [`TreeRequest`]: which trees are trained, and how.
 
-use super::{NormalizeChoice, TrainPropensity};
+use super::{NormalizeChoice, TrainControlled, TrainPropensity};
 use crate::error::{Error, Result, digits};
 use crate::spec::unknown;
 use crate::tree::TreeSpec;
@@ -30,6 +30,9 @@ pub struct TreeRequest {
     pub correction: TreeCorrection,
     /// Inverse propensities are clipped at this value: less variance, some bias.
     pub clip: Option<f64>,
+    /// A controlled set, or judged pairs, on which probabilities are recalibrated where that is an improvement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controlled: Option<TrainControlled>,
     /// What the loss of a row counts against the penalty `|w|^2 / 2` of a lane's weights, for rows of length 1.
     pub cost: f64,
     /// Passes of the solver over the rows of a node.
@@ -52,10 +55,11 @@ impl Default for TreeRequest {
             propensity: None,
             correction: TreeCorrection::Plugin,
             clip: None,
-            cost: 10.0,
+            controlled: None,
+            cost: 12.0,
             passes: 10,
             tolerance: 1e-2,
-            prune: 0.3,
+            prune: 0.4,
             normalize: NormalizeChoice::Auto,
             seed: 0,
         }
@@ -152,6 +156,10 @@ impl TreeRequest {
         if let Some(clip) = self.clip.filter(|clip| !(*clip >= 1.0 && clip.is_finite())) {
             return out("largest inverse propensity", "a finite number of at least 1", clip);
         }
+        if self.propensity.is_some() && self.controlled.is_some() {
+            return Err(Error::value("evidence says what is missing: a controlled set takes no propensities beside it")
+                .hint("leave the propensities out"));
+        }
         if self.propensity.is_none() && (self.correction != TreeCorrection::Plugin || self.clip.is_some()) {
             return Err(Error::value("a correction of trees needs propensities")
                 .hint("give a propensity model, or leave the correction out"));
@@ -181,6 +189,7 @@ mod tests {
             TreeRequest { prune: -1.0, ..usual() },
             TreeRequest { clip: Some(2.0), ..usual() },
             TreeRequest { correction: TreeCorrection::Count, ..usual() },
+            TreeRequest { propensity: Some("jpv".parse().unwrap()), controlled: Some(TrainControlled::default()), ..usual() },
         ] {
             assert!(broken.check().is_err(), "{broken:?}");
         }

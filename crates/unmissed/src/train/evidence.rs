@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::predict::file::LaterOutcome;
 use crate::predict::{Model, file};
 use crate::propensity::rows::{RowEvidence, RowFit};
-use crate::request::{JointLearning, LossChoice, SolverChoice, TrainRequest};
+use crate::request::{JointLearning, LossChoice, SolverChoice, TrainControlled, TrainRequest};
 use std::collections::HashMap;
 
 /// A controlled set that lies in memory.
@@ -70,20 +70,46 @@ impl JudgedRows {
     }
 }
 
+/// A controlled set with its rate, judged pairs as one.
+pub(super) struct SettledRows<'a> {
+    rows: ControlledRows<'a>,
+    judged: Option<JudgedRows>,
+    pub(super) rate: Rate,
+}
+
+impl<'a> SettledRows<'a> {
+    pub(super) fn new(rows: Option<ControlledRows<'a>>, asked: Option<&TrainControlled>) -> Result<SettledRows<'a>> {
+        let missing = || Error::value("the request uses a controlled set that was not passed");
+        let rows = rows.ok_or_else(missing)?;
+        let judged = rows.known.map(|known| JudgedRows::new(rows.data, known)).transpose()?;
+        let rate = asked.and_then(|controlled| controlled.rate.clone());
+        // Judged pairs are known one by one.
+        let rate = rate.or(judged.as_ref().map(|_| Rate::Common(1.0)));
+        let rate = rate.ok_or_else(|| Error::value("the rate of the controlled set is not known"))?;
+        Ok(SettledRows { rows, judged, rate })
+    }
+
+    /// Its rows, with what is relevant of what was shown.
+    pub(super) fn data(&self) -> &Dataset<'_> {
+        self.judged.as_ref().map_or(self.rows.data, |judged| &judged.data)
+    }
+
+    /// What was shown, when that is known.
+    pub(super) fn shown(&self) -> Option<&Labels<'_>> {
+        self.judged.as_ref().map(|judged| &judged.pairs).or(self.rows.shown)
+    }
+
+    /// How many pairs each stands for, where not all stand for as many.
+    pub(super) fn weights(&self) -> Option<&HashMap<(u32, u32), f64>> {
+        self.judged.as_ref().map(|judged| &judged.weights)
+    }
+}
+
 impl Trainer<'_> {
     /// Two models and the stack of them.
     pub(super) fn train_stack(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
-        let Some(ControlledRows { data: controlled, shown, known }) = self.controlled else {
-            return Err(Error::value("the request uses a controlled set that was not passed"));
-        };
-        let judged = known.map(|known| JudgedRows::new(controlled, known)).transpose()?;
-        let rate = self.request.controlled.as_ref().and_then(|controlled| controlled.rate.clone());
-        // Judged pairs are known one by one.
-        let rate = rate.or(judged.as_ref().map(|_| Rate::Common(1.0)));
-        let rate = &rate.ok_or_else(|| Error::value("the controlled set has no rate"))?;
-        let controlled = judged.as_ref().map_or(controlled, |judged| &judged.data);
-        let shown = judged.as_ref().map(|judged| &judged.pairs).or(shown);
-        let weights = judged.as_ref().map(|judged| &judged.weights);
+        let settled = SettledRows::new(self.controlled, self.request.controlled.as_ref())?;
+        let (controlled, rate, shown, weights) = (settled.data(), &settled.rate, settled.shown(), settled.weights());
         let without = |request: TrainRequest| Trainer { request, controlled: None, ..self.clone() };
         let (uncorrected, trained) = without(TrainRequest { controlled: None, ..self.request.clone() }).train(data)?;
         let (joint, _) = without(self.joint_request()).train(data)?;
@@ -103,7 +129,8 @@ impl Trainer<'_> {
     pub(super) fn train_stack_to(&self, data: &Dataset<'_>, to: &Destination) -> Result<Trained> {
         let (model, trained) = self.train_stack(data)?;
         let model = to.prune.map_or(Ok(model.clone()), |least| model.prune(least))?;
-        file::write(&model, &trained.about, &to.path)?;
+        let write = if to.half { file::write_half } else { file::write };
+        write(&model, &trained.about, &to.path)?;
         Ok(trained)
     }
 

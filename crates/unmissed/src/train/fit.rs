@@ -8,7 +8,7 @@ use super::problem::{PairSource, Pairs, Problem};
 use super::rows::Rows;
 use super::{adam, dual, joint, newton};
 use crate::data::{Csr, Dataset, Labels, Rate};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, megabytes};
 use crate::losses::{self, Loss};
 use crate::predict::{Block, Model};
 use crate::propensity::Propensities;
@@ -330,10 +330,6 @@ impl CheckedTraining<'_> {
 pub fn blocks(labels: usize) -> Result<Vec<Range<u32>>> {
     let id = |label: usize| u32::try_from(label).map_err(|_| Error::value("there are too many labels: ids have 32 bits"));
     (0..labels).step_by(WIDTH).map(|first| Ok(id(first)?..id(labels.min(first + WIDTH))?)).collect()
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 /// How often each label occurs on the rows.

@@ -56,4 +56,4 @@ pub use run::{Destination, Trained};
 pub use stack::{Stack, Stacked};
 pub use sure_rows::sure_rows;
 pub use trainer::Trainer;
-pub use tree::TreeTrainer;
+pub use tree::{TreeDestination, TreeTrained, TreeTrainer};

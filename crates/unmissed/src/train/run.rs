@@ -27,6 +27,8 @@ pub struct Destination {
     pub resume: bool,
     /// Weights of at most this size are dropped.
     pub prune: Option<f32>,
+    /// Whether weights are stored in half precision.
+    pub half: bool,
 }
 
 /// What came out besides the model.
@@ -209,6 +211,7 @@ impl Trainer<'_> {
             normalize: training.normalize,
             width: WIDTH,
             prune: to.prune,
+            half: to.half,
             request: self.asked.as_deref().unwrap_or(&self.request).recorded(),
             solver: training.solver,
             decay: training.decay,

@@ -20,6 +20,7 @@ fn manifest() -> Manifest {
         normalize: Normalize::L2,
         width: WIDTH,
         prune: None,
+        half: false,
         request: TrainRequest { learning_rate: vec![0.01], ..TrainRequest::default() },
         solver: Solver::Adam(Adam { learning_rate: 0.01, ..Adam::default() }),
         decay: 0.0,

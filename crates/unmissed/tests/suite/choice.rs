@@ -176,7 +176,7 @@ fn a_choice_is_the_same_on_all_threads_and_survives_an_interruption() {
     let data = balls();
     let data = data.part("train").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let to = |name: &str, resume| Destination { path: folder.path().join(name), resume, prune: None };
+    let to = |name: &str, resume| Destination { path: folder.path().join(name), resume, prune: None, half: false };
     let on = |threads: usize, progress: &dyn Progress, name: &str, resume| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let trainer = Trainer::new(TrainRequest::default());

@@ -53,6 +53,8 @@ mod stats_real_data;
 mod survey_coat;
 mod training;
 mod training_study;
+mod tree_files;
+mod tree_recalibration;
 mod trees;
 mod tuning;
 

@@ -128,6 +128,38 @@ fn a_file_of_version_3_is_read_for_ever() {
     assert_eq!((read, about_model), (model(), About { tool: "0.1.0".into(), ..about() }));
 }
 
+#[test]
+fn a_file_of_version_4_is_read_for_ever() {
+    let (read, about_model) = file::read(fixture("version-4.safetensors"), true).unwrap();
+    assert_eq!((read, about_model), (model(), About { tool: "0.1.0".into(), ..about() }));
+}
+
+/// Weights of the model are eighths, which half precision holds.
+#[test]
+fn half_precision_takes_fewer_bytes_and_keeps_what_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("half");
+    file::write_half(&model(), &about(), &path).unwrap();
+    assert_eq!(file::read(&path, true).unwrap(), (model(), about()));
+    let size = |path: &Path| std::fs::metadata(path).unwrap().len();
+    file::write(&model(), &about(), folder.path().join("whole")).unwrap();
+    assert!(size(&path) < size(&folder.path().join("whole")));
+    let third = Block { first: 0, bias: vec![1.0 / 3.0], weights: vec![1.0 / 3.0, -1e-9] };
+    let third = Model::new(2, Normalize::None, vec![third]).unwrap();
+    file::write_half(&third, &About::new("logistic", 0), &path).unwrap();
+    let read = file::read(&path, true).unwrap().0;
+    assert!((read.weight(0, 0) - 1.0 / 3.0).abs() < 1.0 / 3.0 / 2048.0 && read.weight(1, 0) == 0.0);
+    assert_eq!(read.bias(), [1.0 / 3.0]);
+    // Broken bytes are noticed, as everywhere.
+    let good = std::fs::read(&path).unwrap();
+    for place in good.len() - 20..good.len() {
+        let mut flipped = good.clone();
+        flipped[place] ^= 1;
+        std::fs::write(&path, &flipped).unwrap();
+        assert!(file::read(&path, false).is_err());
+    }
+}
+
 /// Should this fail, then files of this version differ from those that users have: the format needs a new version.
 #[test]
 fn writing_gives_the_bytes_of_the_fixture() {
@@ -135,7 +167,7 @@ fn writing_gives_the_bytes_of_the_fixture() {
     about.tool = "0.1.0".into();
     let folder = tempfile::tempdir().unwrap();
     file::write(&model(), &about, folder.path().join("m")).unwrap();
-    assert_eq!(std::fs::read(folder.path().join("m")).unwrap(), std::fs::read(fixture("version-3.safetensors")).unwrap());
+    assert_eq!(std::fs::read(folder.path().join("m")).unwrap(), std::fs::read(fixture("version-4.safetensors")).unwrap());
 }
 
 #[test]
@@ -227,11 +259,11 @@ fn with_header(header: &Value, data: &[u8]) -> Vec<u8> {
 fn a_newer_file_says_so_whatever_else_it_has() {
     let good = bytes();
     let (mut header, data) = header(&good);
-    header["__metadata__"]["version"] = json!("4");
+    header["__metadata__"]["version"] = json!("5");
     header["__metadata__"]["about"] = json!("in words");
     let message = read(with_header(&header, data)).unwrap_err();
     let expected =
-        "m: the model was made by a newer version of unmissed: expected format version 3 or earlier, found 4; update unmissed";
+        "m: the model was made by a newer version of unmissed: expected format version 4 or earlier, found 5; update unmissed";
     assert_eq!(message, expected);
     header["__metadata__"]["version"] = json!("new");
     assert!(read(with_header(&header, data)).unwrap_err().contains("does not say its version"));

@@ -1,6 +1,7 @@
 //! Models on trees: searches against scoring everything, training against one-vs-all, and what must not depend on threads.
 
 use crate::common::rng::{Purpose, row_key, uniform_at};
+use crate::common::trees::{request, train, words};
 use proptest::prelude::*;
 use unmissed::data::{Csr, Dataset, Dense, Features, IgnoredPairs, Labels};
 use unmissed::predict::{PredictOptions, TreeModel, TreeSearch, file};
@@ -8,36 +9,6 @@ use unmissed::propensity::Propensities;
 use unmissed::request::{NormalizeChoice, TrainRequest, TreeCorrection, TreeRequest};
 use unmissed::train::{Trainer, TreeTrainer};
 use unmissed::tree::{TREE_BUILDERS, given};
-
-/// Rows of words of which some go with each label.
-fn words(rows: usize, features: u32, labels: u32, seed: u64) -> Dataset<'static> {
-    let draw = |row: usize, what: u32| uniform_at(row_key(seed, Purpose::GenerateRows, row as u64), what);
-    let (mut x, mut y) = (Vec::new(), Vec::new());
-    for row in 0..rows {
-        // Small numbers are more frequent.
-        let label = |which: u32| ((draw(row, which).powi(2) * f64::from(labels)) as u32).min(labels - 1);
-        let mut own: Vec<u32> = (0..(draw(row, 9) * 3.5) as u32).map(label).collect();
-        own.sort_unstable();
-        own.dedup();
-        let mut entries: Vec<u32> =
-            own.iter().flat_map(|label| (0..3).map(move |word| (label * 7 + word * 13) % features)).collect();
-        entries.extend((0..3).map(|word| (draw(row, 20 + word) * f64::from(features)) as u32));
-        entries.sort_unstable();
-        entries.dedup();
-        x.push(entries.into_iter().map(|feature| (feature, 1.0 + draw(row, 100 + feature) as f32)).collect::<Vec<_>>());
-        y.push(own);
-    }
-    let features = Csr::from_rows(features.into(), x).unwrap();
-    Dataset::new(Some(Features::Sparse(features)), Labels::from_ids(labels.into(), y).unwrap()).unwrap()
-}
-
-fn train(request: TreeRequest, data: &Dataset<'_>) -> TreeModel {
-    TreeTrainer::new(request).train(data).unwrap().0
-}
-
-fn request(tree: &str) -> TreeRequest {
-    TreeRequest { tree: tree.parse().unwrap(), prune: 0.01, ..TreeRequest::default() }
-}
 
 /// Every label of every row.
 fn everything(rows: usize, labels: usize) -> Labels<'static> {
@@ -252,31 +223,6 @@ fn models_do_not_depend_on_threads_and_survive_files() {
     };
     let (model, _) = trained(4, None);
     assert_eq!(top(&model, 1), top(&model, 4));
-}
-
-#[test]
-fn damaged_files_are_refused() {
-    let data = words(60, 20, 15, 10);
-    let (model, about) = TreeTrainer::new(request("kmeans:branch=3,leaf=4")).train(&data).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model");
-    file::write_tree(&model, &about, &path).unwrap();
-    let bytes = std::fs::read(&path).unwrap();
-    assert!(matches!(file::read_any(&path, true).unwrap().0, file::AnyModel::Tree(_)));
-    // Where a model with a scorer for each label is expected, it says what it found.
-    assert!(file::read(&path, true).unwrap_err().to_string().contains("unmissed-tree"));
-    for place in (0..bytes.len()).step_by(7) {
-        let mut damaged = bytes.clone();
-        damaged[place] ^= 0x11;
-        std::fs::write(&path, &damaged).unwrap();
-        let error = file::read_tree(&path, true).unwrap_err();
-        assert_eq!(error.path(), Some(path.as_path()), "{error}");
-        assert!(file::read_any(&path, false).is_err());
-    }
-    for length in [0, 1, 8, 100, bytes.len() / 2, bytes.len() - 1] {
-        std::fs::write(&path, &bytes[..length]).unwrap();
-        assert!(file::read_tree(&path, false).is_err(), "{length}");
-    }
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn an_interrupted_run_is_resumed_to_the_same_file() {
     let folder = tempfile::tempdir().unwrap();
     let request = TrainRequest { joint: Some(JointLearning::Plugin), ..adam(3) };
     let trainer = Trainer::new(request.clone());
-    let to = |name: &str, resume| Destination { path: folder.path().join(name), resume, prune: None };
+    let to = |name: &str, resume| Destination { path: folder.path().join(name), resume, prune: None, half: false };
     let whole = trainer.train_to(train, &to("whole", false)).unwrap();
     assert_eq!(whole.learned.as_ref().unwrap().len(), 40);
 
@@ -211,7 +211,7 @@ fn alternating_learning_gives_the_same_model_in_memory_and_in_a_file() {
     let request = TrainRequest { joint: Some("alternating:rounds=2".parse().unwrap()), ..TrainRequest::default() };
     let (model, trained) = Trainer::new(request.clone()).train(&data).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let to = Destination { path: folder.path().join("m"), resume: false, prune: None };
+    let to = Destination { path: folder.path().join("m"), resume: false, prune: None, half: false };
     let filed = Trainer::new(request).train_to(&data, &to).unwrap();
     assert_eq!(filed.outcome, trained.outcome);
     assert!(file::read(&to.path, true).unwrap() == (model, trained.about));

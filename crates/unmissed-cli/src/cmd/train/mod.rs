@@ -12,7 +12,7 @@ use crate::cmd::evaluate::inputs::warn_of_weights;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use unmissed::Error;
-use unmissed::data::{Dataset, Rate, read_row_set};
+use unmissed::data::{Dataset, KnownPair, Labels, Rate, read_row_set};
 use unmissed::evaluate::judged::Judged;
 use unmissed::propensity::table_file;
 use unmissed::request::{LossChoice, TrainRequest, TreeRequest};
@@ -34,7 +34,7 @@ on held-out rows, or on a controlled set (--validation). 'unmissed list losses' 
 
 For very many labels, --tree trains classifiers on the nodes of a tree over them: minutes for hundreds of thousands of labels.
 
-Finished blocks of labels are kept in MODEL.partial until all are done: --resume continues an interrupted run.
+Finished blocks of labels, or parts of trees, are kept in MODEL.partial until all are there: --resume continues a run that was interrupted.
 
 Examples:
   unmissed train train.txt -o plain.safetensors
@@ -84,12 +84,16 @@ pub(crate) struct Args {
     tuning: request::Tuning,
     #[command(flatten)]
     scaling: request::Scaling,
-    /// Memory limit for the blocks in training, on top of the data: 500MB, 4GB [default: one block per thread]
+    /// Most memory that blocks of labels (with --tree, nodes) in work may take on top of the data: 500MB, 4GB [default: one for each
+    /// thread]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
     #[arg(long, value_name = "EPS", allow_negative_numbers = true, help = format!(
         "Drop weights of at most this size [default: none, with --tree {}]", TreeRequest::default().prune))]
     prune: Option<f32>,
+    /// Store weights in half precision: half of the bytes, and differences that scores hardly show; models on trees always do
+    #[arg(long)]
+    half: bool,
     /// Resume a run that was interrupted
     #[arg(long)]
     resume: bool,
@@ -126,24 +130,16 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
         controlled.rate = Some(Rate::read(text, labels)?);
     }
     let read = |path: &Option<PathBuf>| path.as_ref().map(|path| args.reading.dataset(path, app)).transpose();
-    let (controlled, shown) = (read(&args.evidence.controlled)?, read(&args.evidence.shown)?);
+    let evidence = ControlledData::read(args, app)?;
     let (later, validation_shown) = (read(&args.evidence.later)?, read(&args.tuning.validation_shown)?);
     let later_rows = args.evidence.later_rows.as_ref().map(|path| read_row_set(path, data.rows())).transpose()?;
     let mut trainer = Trainer::new(request).progress(app.progress());
     trainer = validation.iter().fold(trainer, Trainer::validation);
     trainer = validation_shown.iter().fold(trainer, |trainer, shown| trainer.validation_shown(shown.labels()));
-    trainer = controlled.iter().fold(trainer, |trainer, set| trainer.controlled(set, shown.as_ref().map(Dataset::labels)));
-    let judged_rows = read(&args.evidence.judged_rows)?;
-    let known = match &judged_rows {
-        Some(rows) => {
-            let shape = (rows.labels().rows(), rows.labels().cols());
-            Judged::read(&args.evidence.judged, None, None, shape)?.known_pairs()?
-        }
-        None => Vec::new(),
-    };
-    trainer = judged_rows.iter().fold(trainer, |trainer, rows| trainer.judged(rows, &known));
+    trainer = evidence.controlled.iter().fold(trainer, |trainer, set| trainer.controlled(set, evidence.shown()));
+    trainer = evidence.judged_rows.iter().fold(trainer, |trainer, rows| trainer.judged(rows, &evidence.known));
     trainer = later.iter().fold(trainer, |trainer, later| trainer.later(later.labels(), later_rows.as_deref()));
-    let destination = Destination { path: args.output.clone(), resume: args.resume, prune: args.prune };
+    let destination = Destination { path: args.output.clone(), resume: args.resume, prune: args.prune, half: args.half };
     let trained = trainer.train_to(&data, &destination)?;
     if let Some(path) = &args.propensities_out {
         let found = trained.learned.as_ref().or(trained.used.as_ref());
@@ -153,6 +149,34 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     app.note(&format!("wrote {}", args.output.display()));
     app.emit(&present::document(&trained, shape(&data), start.elapsed())?)
+}
+
+/// A controlled set, or judged rows with their pairs.
+struct ControlledData {
+    controlled: Option<Dataset<'static>>,
+    shown: Option<Dataset<'static>>,
+    judged_rows: Option<Dataset<'static>>,
+    known: Vec<KnownPair>,
+}
+
+impl ControlledData {
+    fn read(args: &Args, app: &App) -> Outcome<ControlledData> {
+        let read = |path: &Option<PathBuf>| path.as_ref().map(|path| args.reading.dataset(path, app)).transpose();
+        let (controlled, shown) = (read(&args.evidence.controlled)?, read(&args.evidence.shown)?);
+        let judged_rows = read(&args.evidence.judged_rows)?;
+        let known = match &judged_rows {
+            Some(rows) => {
+                let shape = (rows.labels().rows(), rows.labels().cols());
+                Judged::read(&args.evidence.judged, None, None, shape)?.known_pairs()?
+            }
+            None => Vec::new(),
+        };
+        Ok(ControlledData { controlled, shown, judged_rows, known })
+    }
+
+    fn shown(&self) -> Option<&Labels<'static>> {
+        self.shown.as_ref().map(Dataset::labels)
+    }
 }
 
 fn shape(data: &Dataset<'_>) -> present::Shape {

@@ -145,7 +145,7 @@ fn summary(trained: &Trained, shape: &Shape, time: Duration) -> Table {
 }
 
 /// The models that were compared on a controlled set.
-fn compared(stack: &StackTable) -> Table {
+pub(super) fn compared(stack: &StackTable) -> Table {
     let columns =
         [Column::new("model"), Column::new("log loss").significant(5), Column::new("SE").significant(2), Column::new("chosen")];
     let mut table = Table::new("controlled", columns)
@@ -157,7 +157,7 @@ fn compared(stack: &StackTable) -> Table {
     table
 }
 
-fn verdict(stack: &StackTable) -> String {
+pub(super) fn verdict(stack: &StackTable) -> String {
     let gain = format!("by {:.4} per row (SE {:.4})", stack.gain.abs(), stack.gain_se);
     match (stack.taken, stack.gain > 0.0) {
         (true, _) => format!("The stack is better than the recalibrated model {gain}: the stack is used."),

@@ -161,12 +161,7 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
             shown: tuning.validation_shown.clone(),
             ..Validation::default()
         }),
-        controlled: evidence.controlled.as_ref().or(evidence.judged_rows.as_ref()).map(|file| TrainControlled {
-            file: Some(file.clone()),
-            shown: evidence.shown.clone(),
-            judged: evidence.judged.clone(),
-            ..TrainControlled::default()
-        }),
+        controlled: controlled(evidence),
         later: evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() }),
         raise: !evidence.keep_propensities,
         normalize: args.scaling.normalize,
@@ -176,8 +171,18 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
     })
 }
 
+/// The controlled set that the options name; its rate is read with the data.
+pub(super) fn controlled(evidence: &Evidence) -> Option<TrainControlled> {
+    evidence.controlled.as_ref().or(evidence.judged_rows.as_ref()).map(|file| TrainControlled {
+        file: Some(file.clone()),
+        shown: evidence.shown.clone(),
+        judged: evidence.judged.clone(),
+        ..TrainControlled::default()
+    })
+}
+
 /// A size such as 500MB, 4GB or 1000000.
-fn size(text: &str) -> Result<u64> {
+pub(super) fn size(text: &str) -> Result<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" | "B" => Some(1.0),
@@ -190,7 +195,7 @@ fn size(text: &str) -> Result<u64> {
     let number = digits.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
     match (number, unit) {
         (Some(number), Some(unit)) => Ok((number * unit) as u64),
-        _ => Err(Error::value("cannot read the size of the memory")
+        _ => Err(Error::value("cannot read the size")
             .expected("a number with a unit, as in 500MB or 4GB")
             .found(format!("'{text}'"))),
     }

@@ -1,31 +1,29 @@
 //! `unmissed train --tree`: classifiers on the nodes of trees over labels.
 
-use super::Args;
+use super::present::{compared, verdict};
+use super::request::{controlled, size};
+use super::{Args, ControlledData};
 use crate::app::{App, Outcome};
 use crate::args::check_output;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use unmissed::cells;
-use unmissed::predict::{About, TreeSummary, file};
+use unmissed::data::Rate;
+use unmissed::predict::{About, TreeSummary};
 use unmissed::report::{Cell, Document, Shown, Table};
 use unmissed::request::{TreeCorrection, TreeRequest};
-use unmissed::train::TreeTrainer;
+use unmissed::train::{TreeDestination, TreeTrained, TreeTrainer};
 use unmissed::tree::given;
 use unmissed::{Error, Result};
 
 /// What options of other training mean nothing to trees.
-const ELSEWHERE: [&str; 30] = [
+const ELSEWHERE: [&str; 24] = [
     "loss",
     "weights",
     "joint",
     "starts",
     "propensities_out",
-    "controlled",
-    "rate",
-    "shown",
-    "judged",
-    "judged_rows",
     "later",
     "later_rows",
     "keep_propensities",
@@ -44,8 +42,7 @@ const ELSEWHERE: [&str; 30] = [
     "validation",
     "validation_rate",
     "validation_shown",
-    "memory",
-    "resume",
+    "half",
 ];
 
 fn default() -> TreeRequest {
@@ -73,6 +70,9 @@ pub(super) struct Trees {
     #[arg(long, value_name = "N", requires = "tree", help = format!(
         "Passes of the solver over the rows of a node [default: {}]", default().passes))]
     passes: Option<usize>,
+    /// Refuse to make a file that is larger: 300MB, 2GB. About how large it becomes is known, and told, after the first parts
+    #[arg(long, value_name = "SIZE", requires = "tree")]
+    max_size: Option<String>,
     /// Write the tree into this csv, which given:FILE takes again
     #[arg(long, value_name = "CSV", requires = "tree")]
     tree_out: Option<PathBuf>,
@@ -87,6 +87,7 @@ fn request(args: &Args, spec: &str) -> Result<TreeRequest> {
         propensity: args.propensity.as_deref().map(str::parse).transpose()?,
         correction: trees.correction.unwrap_or_default(),
         clip: args.clip,
+        controlled: controlled(&args.evidence),
         cost: trees.cost.unwrap_or(default().cost),
         passes: trees.passes.unwrap_or(default().passes),
         prune: args.prune.map_or(default().prune, f64::from),
@@ -98,8 +99,10 @@ fn request(args: &Args, spec: &str) -> Result<TreeRequest> {
 
 pub(super) fn run(args: &Args, spec: &str, app: &App) -> Outcome<()> {
     let start = Instant::now();
-    let request = request(args, spec)?;
+    let mut request = request(args, spec)?;
     request.check()?;
+    let memory = args.memory.as_deref().map(size).transpose()?;
+    let max_size = args.trees.max_size.as_deref().map(size).transpose()?;
     let inputs: Vec<_> = std::iter::once(args.data.as_path()).chain(request.tree.file()).collect();
     for output in std::iter::once(&args.output).chain(&args.trees.tree_out) {
         check_output(output, &inputs)?;
@@ -111,22 +114,34 @@ pub(super) fn run(args: &Args, spec: &str, app: &App) -> Outcome<()> {
     if data.features().is_none() {
         return Err(Error::value("the data have no features to train on").in_file(&args.data).into());
     }
-    let (model, about) = TreeTrainer::new(request).progress(app.progress()).train(&data)?;
-    file::write_tree(&model, &about, &args.output)?;
+    if let (Some(text), Some(controlled)) = (&args.evidence.rate, &mut request.controlled) {
+        controlled.rate = Some(Rate::read(text, data.labels().cols() as u64)?);
+    }
+    let evidence = ControlledData::read(args, app)?;
+    let trainer = memory.into_iter().fold(TreeTrainer::new(request).progress(app.progress()), TreeTrainer::memory);
+    let trainer = evidence.controlled.iter().fold(trainer, |trainer, set| trainer.controlled(set, evidence.shown()));
+    let trainer = evidence.judged_rows.iter().fold(trainer, |trainer, rows| trainer.judged(rows, &evidence.known));
+    let to = TreeDestination { path: args.output.clone(), resume: args.resume, max_size };
+    let trained =
+        trainer.train_to(&data, &to, &|bytes| app.note(&format!("the model becomes about {:.1} MB", bytes as f64 / 1e6)))?;
     app.note(&format!("wrote {}", args.output.display()));
     if let Some(path) = &args.trees.tree_out {
-        given::write(&model.trees()[0], path)?;
+        given::write(&trained.model.trees()[0], path)?;
         app.note(&format!("wrote {}", path.display()));
     }
     let size = std::fs::metadata(&args.output).map_err(|cause| Error::io("cannot open", &args.output, cause))?.len();
-    app.emit(&document(&model.summary(), &about, size, data.rows(), start.elapsed())?)
+    app.emit(&document(&trained, size, data.rows(), start.elapsed())?)
 }
 
-fn document(summary: &TreeSummary, about: &About, size: u64, rows: usize, time: Duration) -> Outcome<Document> {
+fn document(trained: &TreeTrained, size: u64, rows: usize, time: Duration) -> Outcome<Document> {
+    let (summary, about) = (&trained.model.summary(), &trained.about);
     let mut table = Table::new("training", ["what", "value"]);
     table.row(cells!["rows", rows]);
     summary_rows(summary, about, &mut table);
     table.row([Cell::from("file, bytes"), Cell::Int(size as i64)]);
+    if trained.resumed > 0 {
+        table.row([Cell::from("parts that were finished before"), Cell::from(format!("{} of {}", trained.resumed, trained.parts))]);
+    }
     table.row(cells!["seconds", time.as_secs_f64()]);
     let mut document = Document::new().table(table);
     if summary.corrected {
@@ -135,9 +150,13 @@ fn document(summary: &TreeSummary, about: &About, size: u64, rows: usize, time: 
              or the propensities are off.",
         );
     }
+    if let Some(table) = &about.recalibration {
+        document = document.table(compared(table)).note(verdict(table));
+    }
     let data = json!({
-        "rows": rows, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
-        "file_bytes": size, "seconds": time.as_secs_f64(),
+        "rows": rows, "recalibration": about.recalibration, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
+        "file_bytes": size, "estimated_bytes": trained.estimated_size, "resumed": trained.resumed, "parts": trained.parts,
+        "seconds": time.as_secs_f64(),
     });
     Ok(document.data(data)?)
 }

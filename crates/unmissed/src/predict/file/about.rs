@@ -28,6 +28,9 @@ pub struct About {
     /// The same for models on trees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeRequest>,
+    /// What was compared on a controlled set before the probabilities of trees were recalibrated, or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recalibration: Option<StackTable>,
     /// What training took and found. Files call it as their first version did.
     #[serde(rename = "settings")]
     pub outcome: Option<TrainOutcome>,
@@ -86,6 +89,7 @@ impl About {
             tool: env!("CARGO_PKG_VERSION").to_owned(),
             request: None,
             tree: None,
+            recalibration: None,
             outcome: None,
             label_counts: None,
         }
@@ -124,6 +128,6 @@ impl From<AboutOfVersion1> for About {
         // Whatever was there was allowed; what training wrote is understood.
         let outcome = serde_json::from_value(settings).ok();
         let propensity = propensity.map(origin_of_text);
-        About { loss, propensity, seed, rows, tool, request: None, tree: None, outcome, label_counts: None }
+        About { loss, propensity, seed, rows, tool, request: None, tree: None, recalibration: None, outcome, label_counts: None }
     }
 }

@@ -4,6 +4,7 @@ use super::container::{Container, Seal, Tensor, contradiction};
 use crate::error::Result;
 use crate::predict::kernel::WIDTH;
 use crate::predict::model::Block;
+use crate::predict::packed::{Packed, Unpacked};
 use crate::predict::panel::{Line, Panel, Sparse, sparse_bytes};
 use safetensors::Dtype;
 use std::borrow::Cow;
@@ -15,6 +16,8 @@ pub(super) enum Weights<'a> {
     Dense(Cow<'a, [f32]>),
     /// As scipy's csr_matrix holds them.
     Sparse(Cow<'a, [u32]>, Cow<'a, [u32]>, Cow<'a, [f32]>),
+    /// In half precision, as `predict/packed.rs` says.
+    Packed(Vec<u8>),
 }
 
 /// A block that is to be written.
@@ -35,6 +38,17 @@ impl<'a> Stored<'a> {
             }
         };
         Stored { first, bias: bias.into(), weights }
+    }
+
+    /// A panel of a model in half precision.
+    pub(super) fn of_panel_in_half(first: u32, bias: &'a [f32], panel: &Panel, features: usize) -> Result<Stored<'a>> {
+        let lines = panel.all_lines(features);
+        in_half(first, bias, lines.iter().map(|line| &line.0[..bias.len()]), 0.0)
+    }
+
+    /// A block of the training in half precision, without weights of at most `least` in absolute value.
+    pub(super) fn of_block_in_half(block: &'a Block, least: Option<f32>) -> Result<Stored<'a>> {
+        in_half(block.first, &block.bias, block.weights.chunks_exact(block.width()), least.unwrap_or(0.0))
     }
 
     /// A block of the training without weights of at most `least` in absolute value, in the form that takes fewer bytes.
@@ -73,9 +87,16 @@ impl<'a> Stored<'a> {
                 tensors.push(Tensor::new(name("indices"), Dtype::U32, vec![columns.len()], columns));
                 tensors.push(Tensor::new(name("data"), Dtype::F32, vec![values.len()], values));
             }
+            Weights::Packed(bytes) => tensors.push(Tensor::new(name("packed"), Dtype::U8, vec![bytes.len()], bytes)),
         }
         tensors
     }
+}
+
+fn in_half<'a, 'l>(first: u32, bias: &'a [f32], lines: impl Iterator<Item = &'l [f32]>, least: f32) -> Result<Stored<'a>> {
+    let mut unpacked = Unpacked::default();
+    (0u32..).zip(lines).for_each(|(feature, line)| unpacked.push(feature, line, least));
+    Ok(Stored { first, bias: bias.into(), weights: Weights::Packed(unpacked.pack()?) })
 }
 
 /// The block whose tensors start at `at` in a container, with the place after them; everything about it is checked.
@@ -87,6 +108,7 @@ pub(super) struct Found<'a> {
 enum FoundWeights<'a> {
     Dense(&'a [u8]),
     Sparse(Sparse),
+    Packed(Packed<'a>),
 }
 
 /// The tensors of the block that starts at `first`, and how many they are.
@@ -108,6 +130,11 @@ pub(super) fn find<'a>(container: &Container<'a>, at: usize, first: u32, feature
     if let Some(found) = tensor(1, "weights") {
         let bytes = of(Some(found), Dtype::F32, &[features, width])?;
         return if finite(bytes) { Ok((Found { bias, weights: FoundWeights::Dense(bytes) }, 2)) } else { Err(broken()) };
+    }
+    if let Some(found) = tensor(1, "packed") {
+        let bytes = of(Some(found), Dtype::U8, &[length(1)?])?;
+        let packed = Packed::of(bytes).filter(|packed| packed.check(features, width)).ok_or_else(broken)?;
+        return Ok((Found { bias, weights: FoundWeights::Packed(packed) }, 2));
     }
     let nonzeros = length(2)?;
     let starts = features.checked_add(1).ok_or_else(broken)?;
@@ -149,6 +176,11 @@ impl Found<'_> {
                     });
                 }
             }
+            FoundWeights::Packed(packed) => packed.for_each(|feature, place, weight| {
+                if from.contains(&place) {
+                    lines[feature as usize].0[column + place - from.start] = weight;
+                }
+            }),
         }
     }
 }

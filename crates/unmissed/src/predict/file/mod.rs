@@ -10,10 +10,12 @@
 //! | `N.bias` | f32, width | what is added to each label's score |
 //! | `N.weights` | f32, features x width | the weights of a dense block |
 //! | `N.indptr`, `N.indices`, `N.data` | u32, u32, f32 | those of a sparse one, as scipy's csr_matrix (features x width) holds them |
+//! | `N.packed` | u8 | those of one in half precision, as `predict/packed.rs` says (since version 4) |
 //!
-//! The metadata have `format` (`unmissed-model`), `version` (2), `about` ([`About`] and the shape, as JSON) and `checksum`: BLAKE3,
+//! The metadata have `format` (`unmissed-model`), `version` (4), `about` ([`About`] and the shape, as JSON) and `checksum`: BLAKE3,
 //! in hexadecimal, of these parts, each after its length as a little-endian u64: `format`, `version`, `about`, and for each tensor in
-//! the order of the data its name, its type as the header has it, its shape as little-endian u64, and the BLAKE3 of its bytes. Version
+//! the order of the data its name, its type as the header has it, its shape as little-endian u64, and the BLAKE3 of its bytes (of
+//! `blocks.bytes` in models on trees nothing: its parts have digests of their own). Version
 //! 1 had no request in `about` and hashed a text of types and shapes. Every version that was ever written stays readable; a newer
 //! one is rejected with a message that says so.
 //!
@@ -40,9 +42,12 @@ mod choice;
 mod container;
 mod fingerprint;
 mod model;
+mod run_folder;
 mod stack_table;
 mod store;
 mod tree;
+mod tree_of_version_3;
+mod tree_store;
 mod tuning;
 
 pub use about::{About, TrainOutcome};
@@ -50,8 +55,9 @@ pub use calibration::Calibration;
 pub(crate) use calibration::place;
 pub use choice::{Candidate, Choice};
 pub use fingerprint::fingerprint;
-pub use model::{read, read_source, write};
+pub use model::{read, read_source, write, write_half};
 pub use stack_table::{LaterOutcome, StackLine, StackTable};
 pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
 pub use tree::{AnyModel, read_any, read_tree, read_tree_source, write_tree};
+pub(crate) use tree_store::{TreeManifest, TreeStore};
 pub use tuning::{Setting, Trial, Tuning};

@@ -6,6 +6,7 @@ use super::container::{Container, Tensor, contradiction, put_header};
 use crate::data::{Output, Source};
 use crate::error::{Error, Result};
 use crate::predict::builder::Builder;
+use crate::predict::panel::Panel;
 use crate::predict::{Model, Normalize};
 use rayon::prelude::*;
 use safetensors::Dtype;
@@ -53,27 +54,42 @@ impl Description {
 
 /// Writes a model; nothing of it is held twice. A name that ends in `.gz` or `.zst` is compressed.
 pub fn write(model: &Model, about: &About, path: impl AsRef<Path>) -> Result<()> {
+    write_panels(model, about, path.as_ref(), |first, bias, panel| Ok(Stored::of_panel(first, bias, panel)))
+}
+
+/// Writes a model whose weights are rounded to half precision.
+pub fn write_half(model: &Model, about: &About, path: impl AsRef<Path>) -> Result<()> {
+    let features = model.features();
+    write_panels(model, about, path.as_ref(), |first, bias, panel| Stored::of_panel_in_half(first, bias, panel, features))
+}
+
+fn write_panels<'m>(
+    model: &'m Model,
+    about: &About,
+    path: &Path,
+    stored: impl Fn(u32, &'m [f32], &'m Panel) -> Result<Stored<'m>> + Sync,
+) -> Result<()> {
     let (features, labels, normalize) = (model.features(), model.labels(), model.normalize());
     let description = Description { features, labels, normalize, about: about.clone() };
     let json = description.to_json()?;
     let stored = |panel: usize| {
         let labels = model.panel_labels(panel);
-        Stored::of_panel(labels.start as u32, &model.bias()[labels], &model.panels()[panel])
+        stored(labels.start as u32, &model.bias()[labels], &model.panels()[panel])
     };
     let panels = model.panels().len();
-    let sealed = (0..panels).into_par_iter().flat_map_iter(|panel| {
-        let stored = stored(panel);
-        stored.tensors(features).iter().map(Tensor::seal).collect::<Vec<_>>()
+    let sealed = (0..panels).into_par_iter().map(|panel| {
+        let stored = stored(panel)?;
+        Ok(stored.tensors(features).iter().map(Tensor::seal).collect::<Vec<_>>())
     });
     let mut seals: Vec<_> = description.counts().iter().map(Tensor::seal).collect();
-    seals.extend(sealed.collect::<Vec<_>>());
+    seals.extend(sealed.collect::<Result<Vec<_>>>()?.into_iter().flatten());
     let mut output = Output::create(path)?;
     put_header(&mut output, FORMAT, &json, &seals)?;
     if let Some(counts) = description.counts() {
         output.put(&counts.bytes)?;
     }
     for panel in 0..panels {
-        for tensor in stored(panel).tensors(features) {
+        for tensor in stored(panel)?.tensors(features) {
             output.put(&tensor.bytes)?;
         }
     }

@@ -9,22 +9,21 @@ use super::About;
 use super::block::{Stored, find};
 use super::container::{Container, Seal, Tensor, contradiction, put_header};
 use super::model::{Description, FORMAT};
+use super::run_folder::RunFolder;
 use crate::data::{Output, Source};
 use crate::error::{Error, Result};
 use crate::predict::model::check_prune;
+use crate::predict::packed::WIDTH;
 use crate::predict::{Block, Normalize};
 use crate::request::{Solver, TrainRequest};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What the metadata of a finished block call the format.
 const PART: &str = "unmissed-part";
-const MANIFEST: &str = "manifest.json";
-const LOCK: &str = "lock";
 
 /// What a run trains, and on what: two runs can share blocks when these agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +42,9 @@ pub struct Manifest {
     pub width: usize,
     /// Weights of at most this size are dropped.
     pub prune: Option<f32>,
+    /// Whether weights are stored in half precision.
+    #[serde(default)]
+    pub half: bool,
     /// What training was asked for, as far as the weights depend on it.
     pub request: TrainRequest,
     /// The solver before any search for settings.
@@ -103,7 +105,7 @@ struct Part {
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model");
 /// let manifest = Manifest {
-///     rows: 9, features: 1, labels: 3, data: "0af1".into(), normalize: Normalize::None, width: 2, prune: None,
+///     rows: 9, features: 1, labels: 3, data: "0af1".into(), normalize: Normalize::None, width: 2, prune: None, half: false,
 ///     request: TrainRequest::default(), solver: Solver::Newton(Newton::default()), decay: 1e-4, inputs: InputDigests::default(),
 /// };
 /// let store = BlockStore::create(&path, manifest.clone())?;
@@ -118,87 +120,45 @@ struct Part {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct BlockStore {
-    model: PathBuf,
-    folder: PathBuf,
+    run: RunFolder,
     manifest: Manifest,
-    /// Held until the store is dropped: no second run writes into the folder.
-    _lock: File,
 }
 
 impl BlockStore {
     /// Where the finished blocks of a model are kept.
     pub fn folder(model: impl AsRef<Path>) -> PathBuf {
-        let mut name = model.as_ref().as_os_str().to_owned();
-        name.push(".partial");
-        name.into()
+        RunFolder::of(model.as_ref())
     }
 
     /// Starts a new run. Finished blocks of another one are not thrown away: that is for the user to decide.
     pub fn create(model: impl AsRef<Path>, manifest: Manifest) -> Result<BlockStore> {
         let store = BlockStore::open(model.as_ref(), manifest)?;
-        if store.parts().any(|path| path.exists()) {
-            return Err(Error::value("an unfinished run left blocks here")
-                .in_file(&store.folder)
-                .hint("resume it (--resume), or remove the folder"));
-        }
-        store.write_manifest()?;
+        store.run.create(&store.manifest_json()?)?;
         Ok(store)
     }
 
     /// Resumes a run that was interrupted, or starts one when there is none. Settings and data must be the same.
     pub fn resume(model: impl AsRef<Path>, manifest: Manifest) -> Result<BlockStore> {
         let store = BlockStore::open(model.as_ref(), manifest)?;
-        let path = store.folder.join(MANIFEST);
-        let Ok(bytes) = fs::read(&path) else {
-            store.write_manifest()?;
-            return Ok(store);
-        };
-        let found: Value = serde_json::from_slice(&bytes)
-            .map_err(|cause| Error::format(format!("cannot read the manifest of the unfinished run ({cause})")).in_file(&path))?;
-        let mut differences = Vec::new();
-        compare("", &found, &store.manifest_json()?, &mut differences);
-        match differences.first() {
-            None => Ok(store),
-            Some((key, before, now)) => Err(Error::value(format!("the unfinished run is another one: '{key}' differs"))
-                .expected(before.clone())
-                .found(now.clone())
-                .in_file(&store.folder)
-                .hint("resume with the settings and data of that run, or remove the folder to start anew")),
-        }
+        store.run.resume(&store.manifest_json()?)?;
+        Ok(store)
     }
 
     fn open(model: &Path, manifest: Manifest) -> Result<BlockStore> {
         if manifest.width == 0 || u32::try_from(manifest.labels).is_err() {
             return Err(Error::value("blocks cannot be numbered").expected("blocks of at least 1 label, labels of 32 bits"));
         }
+        if manifest.half && manifest.width > WIDTH {
+            return Err(Error::value("blocks in half precision are too wide")
+                .expected(format!("at most {WIDTH} labels"))
+                .found(manifest.width.to_string()));
+        }
         manifest.prune.map_or(Ok(()), check_prune)?;
-        if model.is_dir() {
-            return Err(Error::value("is a directory").expected("the name of a file to write").in_file(model));
-        }
-        let folder = BlockStore::folder(model);
-        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
-            return Err(Error::value(format!("the folder {} does not exist", parent.display())).in_file(model));
-        }
-        fs::create_dir_all(&folder).map_err(|cause| Error::io("cannot make the folder", &folder, cause))?;
-        let path = folder.join(LOCK);
-        let lock = File::options().create(true).truncate(false).write(true).open(&path);
-        let lock = lock.map_err(|cause| Error::io("cannot create", &path, cause))?;
-        if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
-            return Err(Error::value("another run is at work on this model")
-                .in_file(&folder)
-                .hint("wait for it, or write elsewhere"));
-        }
-        Ok(BlockStore { model: model.to_path_buf(), folder, manifest, _lock: lock })
+        Ok(BlockStore { run: RunFolder::open(model)?, manifest })
     }
 
     fn manifest_json(&self) -> Result<Value> {
         serde_json::to_value(&self.manifest).map_err(|cause| Error::value(format!("cannot write the settings ({cause})")))
-    }
-
-    fn write_manifest(&self) -> Result<()> {
-        let mut output = Output::create(self.folder.join(MANIFEST))?;
-        output.put(format!("{:#}\n", self.manifest_json()?).as_bytes())?;
-        output.finish()
     }
 
     /// What is trained.
@@ -207,11 +167,7 @@ impl BlockStore {
     }
 
     fn part(&self, first: u32) -> PathBuf {
-        self.folder.join(format!("{first:010}.block"))
-    }
-
-    fn parts(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.manifest.blocks().map(|labels| self.part(labels.start))
+        self.run.file(&format!("{first:010}"))
     }
 
     /// The labels of the blocks that are still to be trained. A file that is broken counts as not there.
@@ -228,7 +184,8 @@ impl BlockStore {
             return Err(Error::value("the block is none of the run's").found(format!("labels {labels:?}")));
         }
         block.check(self.manifest.features)?;
-        let stored = Stored::of_block(block, self.manifest.features, self.manifest.prune);
+        let Manifest { features, prune, half, .. } = self.manifest;
+        let stored = if half { Stored::of_block_in_half(block, prune)? } else { Stored::of_block(block, features, prune) };
         let tensors = stored.tensors(self.manifest.features);
         let part = serde_json::to_string(&Part { first: block.first, note });
         let part = part.map_err(|cause| Error::value(format!("cannot write the note ({cause})")))?;
@@ -270,7 +227,7 @@ impl BlockStore {
         for labels in self.manifest.blocks() {
             seals.extend(self.with_part(&labels, |_, container| Ok(container.seals.clone()))?);
         }
-        let mut output = Output::create(&self.model)?;
+        let mut output = Output::create(&self.run.model)?;
         put_header(&mut output, FORMAT, &json, &seals)?;
         if let Some(counts) = description.counts() {
             output.put(&counts.bytes)?;
@@ -279,19 +236,6 @@ impl BlockStore {
             self.with_part(&labels, |_, container| container.tensors.iter().try_for_each(|bytes| output.put(bytes)))?;
         }
         output.finish()?;
-        fs::remove_dir_all(&self.folder).map_err(|cause| Error::io("cannot remove the folder", &self.folder, cause))
-    }
-}
-
-/// Where two JSON values differ, deepest first, and what each has there.
-fn compare(key: &str, before: &Value, now: &Value, differences: &mut Vec<(String, String, String)>) {
-    if let (Value::Object(before), Value::Object(now)) = (before, now) {
-        let names: std::collections::BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-        for name in names {
-            let path = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
-            compare(&path, before.get(name).unwrap_or(&Value::Null), now.get(name).unwrap_or(&Value::Null), differences);
-        }
-    } else if before != now {
-        differences.push((key.to_owned(), before.to_string(), now.to_string()));
+        self.run.remove()
     }
 }

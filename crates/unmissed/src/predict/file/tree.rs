@@ -7,24 +7,28 @@
 //! |---|---|---|
 //! | `counts` | u64, labels | training positives of each label, when they are known |
 //! | `inverse` | f64, labels | inverse propensities, when probabilities are divided by propensities |
-//! | `blocks.slots`, `blocks.entries` | u64, blocks + 1 | the first slot and the first entry of each block |
+//! | `leaf.slope`, `leaf.offsets` | f64, 1 and labels | the [`Recalibration`], when there is one |
+//! | `blocks.starts` | u64, blocks + 1 | where the bytes of each block start |
 //! | `trees.order` | u32, trees x labels | the labels in the order of each tree |
 //! | `trees.nodes` | u32, trees | the number of nodes of each tree |
 //! | `trees.lanes`, `trees.ends` | u32 | the arrays of each [`Tree`], one after the other |
 //! | `lanes.bias` | f32, lanes | what is added to the score of each lane |
-//! | `slots.features` | u32, slots | the feature of each slot |
-//! | `entries.weights` | f16, entries | weights |
-//! | `entries.lanes` | u8, entries | the lane of each weight in its block |
-//! | `entries.counts` | u8, slots | how many entries each slot has |
+//! | `blocks.nonzeros` | u32, blocks | the number of weights of each block |
+//! | `blocks.digests` | u8, blocks x 16 | the first half of the BLAKE3 of each block's bytes |
+//! | `blocks.bytes` | u8 | the blocks, as `predict/packed.rs` says |
+//!
+//! The checksum of the container leaves `blocks.bytes` out, so that opening a file does not read it: blocks are checked one by one, when they are
+//! used for the first time ([`TreeModel::verify`] checks all). Version 3 had other tensors (`tree_of_version_3.rs`).
 
 use super::about::About;
-use super::container::{Container, Tensor, contradiction, format_of, put_header};
+use super::container::{Container, PARTS, Seal, Tensor, contradiction, format_of, put_header};
 use super::model::{Description, read_source};
+use super::tree_of_version_3;
 use crate::data::{Bytes, Output, Source};
 use crate::error::Result;
 use crate::predict::tree::arrays::Array;
-use crate::predict::tree::weights::Weights;
-use crate::predict::{Model, TreeModel};
+use crate::predict::tree::weights::{DIGEST, Weights};
+use crate::predict::{Model, Normalize, Recalibration, TreeModel};
 use crate::tree::Tree;
 use bytemuck::Pod;
 use safetensors::Dtype;
@@ -45,40 +49,76 @@ pub enum AnyModel {
 
 /// Writes a model on trees. A name that ends in `.gz` or `.zst` is compressed.
 pub fn write_tree(model: &TreeModel, about: &About, path: impl AsRef<Path>) -> Result<()> {
-    let (features, labels, normalize) = (model.features(), model.labels(), model.normalize());
-    let description = Description { features, labels, normalize, about: about.clone() };
-    let json = description.to_json()?;
-    let (trees, weights) = (model.trees(), model.weights());
-    let joined = |part: fn(&Tree) -> &[u32]| trees.iter().flat_map(part).copied().collect::<Vec<u32>>();
-    let (order, lanes, ends) = (joined(Tree::order), joined(Tree::lane_starts), joined(Tree::ends));
-    let nodes: Vec<u32> = trees.iter().map(|tree| tree.nodes() as u32).collect();
-    let mut tensors: Vec<Tensor<'_>> = description.counts().into_iter().collect();
-    if let Some(inverse) = model.inverse_propensities() {
-        tensors.push(Tensor::new("inverse".into(), Dtype::F64, vec![labels], inverse));
-    }
-    tensors.push(line("blocks.slots", Dtype::U64, &weights.slots));
-    tensors.push(line("blocks.entries", Dtype::U64, &weights.entries));
-    tensors.push(Tensor::new("trees.order".into(), Dtype::U32, vec![trees.len(), labels], &order));
-    tensors.push(line("trees.nodes", Dtype::U32, &nodes));
-    tensors.push(line("trees.lanes", Dtype::U32, &lanes));
-    tensors.push(line("trees.ends", Dtype::U32, &ends));
-    tensors.push(line("lanes.bias", Dtype::F32, &weights.bias));
-    tensors.push(line("slots.features", Dtype::U32, &weights.features));
-    tensors.push(line("entries.weights", Dtype::F16, &weights.values));
-    tensors.push(line("entries.lanes", Dtype::U8, &weights.lanes));
-    tensors.push(line("entries.counts", Dtype::U8, &weights.counts));
-    let seals: Vec<_> = tensors.iter().map(Tensor::seal).collect();
-    let mut output = Output::create(path)?;
-    put_header(&mut output, TREE_FORMAT, &json, &seals)?;
-    tensors.iter().try_for_each(|tensor| output.put(&tensor.bytes))?;
-    output.finish()
+    let weights = model.weights();
+    let parts = TreeParts {
+        features: model.features(),
+        normalize: model.normalize(),
+        trees: model.trees(),
+        inverse: model.inverse_propensities(),
+        recalibration: model.recalibration(),
+        bias: &weights.bias,
+        starts: &weights.starts,
+        nonzeros: &weights.nonzeros,
+        digests: &weights.digests,
+    };
+    parts.write(about, path.as_ref(), |output| output.put(&weights.bytes))
 }
 
-fn line<'a, T: bytemuck::NoUninit>(name: &str, dtype: Dtype, values: &'a [T]) -> Tensor<'a> {
+/// All of a model but the bytes of its blocks.
+pub(super) struct TreeParts<'a> {
+    pub(super) features: usize,
+    pub(super) normalize: Normalize,
+    pub(super) trees: &'a [Tree],
+    pub(super) inverse: Option<&'a [f64]>,
+    pub(super) recalibration: Option<&'a Recalibration>,
+    pub(super) bias: &'a [f32],
+    pub(super) starts: &'a [u64],
+    pub(super) nonzeros: &'a [u32],
+    pub(super) digests: &'a [u8],
+}
+
+impl TreeParts<'_> {
+    /// Writes a model whose blocks `put_blocks` writes.
+    pub(super) fn write(&self, about: &About, path: &Path, put_blocks: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+        let trees = self.trees;
+        let (features, labels, normalize) = (self.features, trees.first().map_or(0, Tree::labels), self.normalize);
+        let description = Description { features, labels, normalize, about: about.clone() };
+        let json = description.to_json()?;
+        let joined = |part: fn(&Tree) -> &[u32]| trees.iter().flat_map(part).copied().collect::<Vec<u32>>();
+        let (order, lanes, ends) = (joined(Tree::order), joined(Tree::lane_starts), joined(Tree::ends));
+        let nodes: Vec<u32> = trees.iter().map(|tree| tree.nodes() as u32).collect();
+        let mut tensors: Vec<Tensor<'_>> = description.counts().into_iter().collect();
+        if let Some(inverse) = self.inverse {
+            tensors.push(Tensor::new("inverse".into(), Dtype::F64, vec![labels], inverse));
+        }
+        let slope = self.recalibration.map(|recalibration| [recalibration.slope()]);
+        if let (Some(slope), Some(recalibration)) = (&slope, self.recalibration) {
+            tensors.push(line("leaf.slope", Dtype::F64, slope));
+            tensors.push(line("leaf.offsets", Dtype::F64, recalibration.offsets()));
+        }
+        tensors.push(line("blocks.starts", Dtype::U64, self.starts));
+        tensors.push(Tensor::new("trees.order".into(), Dtype::U32, vec![trees.len(), labels], &order));
+        tensors.push(line("trees.nodes", Dtype::U32, &nodes));
+        tensors.push(line("trees.lanes", Dtype::U32, &lanes));
+        tensors.push(line("trees.ends", Dtype::U32, &ends));
+        tensors.push(line("lanes.bias", Dtype::F32, self.bias));
+        tensors.push(line("blocks.nonzeros", Dtype::U32, self.nonzeros));
+        tensors.push(Tensor::new("blocks.digests".into(), Dtype::U8, vec![self.nonzeros.len(), DIGEST], self.digests));
+        let mut seals: Vec<_> = tensors.iter().map(Tensor::seal).collect();
+        seals.push(Seal::of_parts(self.starts.last().map_or(0, |end| *end as usize)));
+        let mut output = Output::create(path)?;
+        put_header(&mut output, TREE_FORMAT, &json, &seals)?;
+        tensors.iter().try_for_each(|tensor| output.put(&tensor.bytes))?;
+        put_blocks(&mut output)?;
+        output.finish()
+    }
+}
+
+pub(super) fn line<'a, T: bytemuck::NoUninit>(name: &str, dtype: Dtype, values: &'a [T]) -> Tensor<'a> {
     Tensor::new(name.into(), dtype, vec![values.len()], values)
 }
 
-/// Reads a model on trees; `mmap` allows a memory map, in which the weights then stay.
+/// Reads a model on trees; `mmap` allows a memory map, in which the weights then stay and are checked as they are used.
 pub fn read_tree(path: impl AsRef<Path>, mmap: bool) -> Result<(TreeModel, About)> {
     read_tree_source(Source::open(path, mmap)?)
 }
@@ -87,7 +127,7 @@ pub fn read_tree(path: impl AsRef<Path>, mmap: bool) -> Result<(TreeModel, About
 pub fn read_tree_source(source: Source) -> Result<(TreeModel, About)> {
     let path = source.path().to_path_buf();
     let bytes = Arc::new(source.into_bytes()?);
-    parse(&bytes).map_err(|error| error.in_file(path))
+    parse(&bytes, &path).map_err(|error| error.in_file(path))
 }
 
 /// Reads a model of either kind.
@@ -97,7 +137,7 @@ pub fn read_any(path: impl AsRef<Path>, mmap: bool) -> Result<(AnyModel, About)>
     let path = source.path().to_path_buf();
     let bytes = source.into_bytes()?;
     if format_of(bytes.as_ref()).is_ok_and(|format| format == TREE_FORMAT) {
-        let (model, about) = parse(&Arc::new(bytes)).map_err(|error| error.in_file(path))?;
+        let (model, about) = parse(&Arc::new(bytes), &path).map_err(|error| error.in_file(path))?;
         return Ok((AnyModel::Tree(Box::new(model)), about));
     }
     let (model, about) = read_source(Source::of_held(path, bytes))?;
@@ -105,10 +145,10 @@ pub fn read_any(path: impl AsRef<Path>, mmap: bool) -> Result<(AnyModel, About)>
 }
 
 /// The tensors of a file, one after the other.
-struct Tensors<'a> {
-    bytes: &'a Arc<Bytes>,
-    container: &'a Container<'a>,
-    next: usize,
+pub(super) struct Tensors<'a> {
+    pub(super) bytes: &'a Arc<Bytes>,
+    pub(super) container: &'a Container<'a>,
+    pub(super) next: usize,
 }
 
 impl Tensors<'_> {
@@ -118,9 +158,9 @@ impl Tensors<'_> {
     }
 
     /// The numbers of the next tensor, which must have this name, type and, where it is given, shape.
-    fn take<T: Pod>(&mut self, name: &str, dtype: Dtype, shape: Option<&[usize]>) -> Result<Array<T>> {
+    pub(super) fn take<T: Pod>(&mut self, name: &str, dtype: Dtype, shape: Option<&[usize]>) -> Result<Array<T>> {
         let seal = self.container.seals.get(self.next).filter(|seal| seal.name == name && seal.dtype == dtype);
-        let fits = |seal: &&super::container::Seal| shape.map_or(seal.shape.len() == 1, |shape| seal.shape == shape);
+        let fits = |seal: &&Seal| shape.map_or(seal.shape.len() == 1, |shape| seal.shape == shape);
         let part = self.container.tensors.get(self.next).filter(|_| seal.as_ref().is_some_and(fits));
         let part = part.ok_or_else(|| contradiction(&format!("its '{name}'")))?;
         self.next += 1;
@@ -129,7 +169,7 @@ impl Tensors<'_> {
     }
 }
 
-fn parse(bytes: &Arc<Bytes>) -> Result<(TreeModel, About)> {
+fn parse(bytes: &Arc<Bytes>, path: &Path) -> Result<(TreeModel, About)> {
     let container = Container::open(bytes.as_ref().as_ref(), TREE_FORMAT)?;
     let Description::<About> { features, labels, normalize, mut about } = container.about()?;
     if u32::try_from(features).is_err() || u32::try_from(labels).is_err() {
@@ -143,25 +183,46 @@ fn parse(bytes: &Arc<Bytes>) -> Result<(TreeModel, About)> {
         true => Some(tensors.take("inverse", Dtype::F64, Some(&[labels]))?.to_vec()),
         false => None,
     };
-    let starts = [tensors.take("blocks.slots", Dtype::U64, None)?, tensors.take("blocks.entries", Dtype::U64, None)?];
-    let count = container.seals.get(tensors.next).and_then(|seal| seal.shape.first().copied()).unwrap_or(0);
-    let order: Array<u32> = tensors.take("trees.order", Dtype::U32, Some(&[count, labels]))?;
-    let nodes: Array<u32> = tensors.take("trees.nodes", Dtype::U32, Some(&[count]))?;
-    let lanes: Array<u32> = tensors.take("trees.lanes", Dtype::U32, None)?;
-    let ends: Array<u32> = tensors.take("trees.ends", Dtype::U32, None)?;
-    let trees = trees_of(&order, labels, &nodes, &lanes, &ends)?;
-    let bias = tensors.take("lanes.bias", Dtype::F32, None)?;
-    let slots = tensors.take("slots.features", Dtype::U32, None)?;
-    let values = tensors.take("entries.weights", Dtype::F16, None)?;
-    let entry_lanes = tensors.take("entries.lanes", Dtype::U8, None)?;
-    let counts = tensors.take("entries.counts", Dtype::U8, None)?;
+    let recalibration = match tensors.follows("leaf.slope") {
+        true => {
+            let slope: Array<f64> = tensors.take("leaf.slope", Dtype::F64, Some(&[1]))?;
+            Some(Recalibration::new(slope[0], tensors.take("leaf.offsets", Dtype::F64, Some(&[labels]))?.to_vec()))
+        }
+        false => None,
+    };
+    let (trees, weights) = if container.version < 4 {
+        tree_of_version_3::take(&mut tensors, labels, features)?
+    } else {
+        let starts: Array<u64> = tensors.take("blocks.starts", Dtype::U64, None)?;
+        let trees = tensors.trees(labels)?;
+        let bias = tensors.take("lanes.bias", Dtype::F32, None)?;
+        let nonzeros = tensors.take("blocks.nonzeros", Dtype::U32, None)?;
+        let digests = tensors.take("blocks.digests", Dtype::U8, Some(&[nonzeros.len(), DIGEST]))?;
+        let blocks = tensors.take(PARTS, Dtype::U8, None)?;
+        let weights = Weights::new(&trees, features, bias, (starts, nonzeros), (digests, blocks), Some(path.to_path_buf()))
+            .map_err(|error| contradiction(&error.to_string()))?;
+        (trees, weights)
+    };
     if tensors.next != container.seals.len() {
         return Err(contradiction("tensors that models on trees do not have"));
     }
-    let weights = Weights::new(&trees, features, starts, (bias, slots), [counts, entry_lanes], values)
-        .map_err(|error| contradiction(&error.to_string()))?;
-    let model = TreeModel::new(features, normalize, trees, inverse, weights).map_err(|error| contradiction(&error.to_string()))?;
-    Ok((model, about))
+    let model = TreeModel::new(features, normalize, trees, inverse, weights).and_then(|model| match recalibration {
+        Some(recalibration) => model.recalibrated(recalibration?),
+        None => Ok(model),
+    });
+    Ok((model.map_err(|error| contradiction(&error.to_string()))?, about))
+}
+
+impl Tensors<'_> {
+    /// The trees, from `trees.order` on.
+    pub(super) fn trees(&mut self, labels: usize) -> Result<Vec<Tree>> {
+        let count = self.container.seals.get(self.next).and_then(|seal| seal.shape.first().copied()).unwrap_or(0);
+        let order: Array<u32> = self.take("trees.order", Dtype::U32, Some(&[count, labels]))?;
+        let nodes: Array<u32> = self.take("trees.nodes", Dtype::U32, Some(&[count]))?;
+        let lanes: Array<u32> = self.take("trees.lanes", Dtype::U32, None)?;
+        let ends: Array<u32> = self.take("trees.ends", Dtype::U32, None)?;
+        trees_of(&order, labels, &nodes, &lanes, &ends)
+    }
 }
 
 /// Takes the arrays of trees apart.

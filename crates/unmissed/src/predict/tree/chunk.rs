@@ -1,13 +1,25 @@
 //! Rows that are predicted together, node by node: the weights of a node are then read once for all of them.
 
 use super::TreeModel;
-use super::weights::{Lookup, WIDTH, blocks_of};
+use super::weights::blocks_of;
 use crate::data::Features;
+use crate::error::Result;
 use crate::losses::sigmoids;
+use crate::predict::packed::{Lookup, WIDTH};
 use std::ops::Range;
 
-/// Rows of a chunk. Enough that several of them meet at most nodes, few enough that threads share large inputs.
-pub(super) const ROWS: usize = 2048;
+/// The most rows of a chunk: enough that many of them meet at most nodes, few enough for what is known of their nodes.
+const MOST_ROWS: usize = 4096;
+
+/// Fewer rows are not worth a chunk of their own.
+const FEWEST_ROWS: usize = 256;
+
+/// Rows in chunks of alike size, as many for each thread. What comes out does not depend on it.
+pub(super) fn chunks(rows: usize) -> Vec<Range<usize>> {
+    let count = rows.div_ceil(MOST_ROWS).next_multiple_of(rayon::current_num_threads()).max(1);
+    let each = rows.div_ceil(count).max(FEWEST_ROWS);
+    (0..rows).step_by(each).map(|first| first..rows.min(first + each)).collect()
+}
 
 /// For fewer rows at a node, features are searched; for more, the node's features are spread out first.
 const FEW: usize = 6;
@@ -69,7 +81,7 @@ impl Work {
 
 impl TreeModel {
     /// Evaluates nodes of a tree on rows of a chunk, node by node: shows for each (node, row) the conditional probabilities of the node's
-    /// lanes, from its first.
+    /// lanes, from its first. Fails when the weights lie in a file that is damaged.
     pub(super) fn evaluate(
         &self,
         tree: usize,
@@ -77,7 +89,7 @@ impl TreeModel {
         wanted: &mut [(u32, u32)],
         work: &mut Work,
         mut show: impl FnMut(usize, u32, &[f32]),
-    ) {
+    ) -> Result<()> {
         wanted.sort_unstable();
         for group in wanted.chunk_by(|a, b| a.0 == b.0) {
             let node = group[0].0 as usize;
@@ -87,7 +99,7 @@ impl TreeModel {
             for (number, block) in blocks_of(lanes.len()).enumerate() {
                 let first = self.first_lanes[tree] + lanes.start + block.start;
                 let bias = &self.weights.bias[first..first + block.len()];
-                let view = self.weights.block(self.first_blocks[tree][node] + number);
+                let view = self.weights.block(self.first_blocks[tree][node] + number)?;
                 let spread = group.len() >= FEW;
                 if spread {
                     view.spread(&mut work.lookup);
@@ -109,6 +121,7 @@ impl TreeModel {
                 show(node, row, chances);
             }
         }
+        Ok(())
     }
 }
 

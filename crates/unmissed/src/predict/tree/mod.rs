@@ -7,11 +7,12 @@
 
 pub(crate) mod arrays;
 mod chunk;
-pub(crate) mod half;
+mod leaf;
 mod model;
 mod pairs;
 mod search;
 pub(crate) mod weights;
 
+pub use leaf::Recalibration;
 pub use model::{TreeModel, TreeSummary};
 pub use search::{TreePrediction, TreeSearch};

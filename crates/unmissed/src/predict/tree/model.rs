@@ -1,5 +1,6 @@
 //! [`TreeModel`]: trees, and the weights on their nodes.
 
+use super::Recalibration;
 use super::weights::{Weights, blocks_of};
 use crate::error::{Error, Result};
 use crate::predict::Normalize;
@@ -15,6 +16,8 @@ pub struct TreeModel {
     /// What probabilities are multiplied with, when the trees were trained on observed labels and corrected for those that are
     /// missing: the inverse propensity of each label.
     pub(super) inverse: Option<Vec<f64>>,
+    /// What a controlled set said about the probabilities, when one did.
+    pub(super) recalibration: Option<Recalibration>,
     pub(super) weights: Weights,
     /// For each tree its first lane, and for each of its nodes the first block.
     pub(super) first_lanes: Vec<usize>,
@@ -40,6 +43,8 @@ pub struct TreeSummary {
     pub widest: usize,
     /// Whether probabilities are divided by propensities.
     pub corrected: bool,
+    /// Whether probabilities are recalibrated on a controlled set.
+    pub recalibrated: bool,
     /// Weights that are not zero, biases aside.
     pub nonzeros: u64,
     /// Bytes that the weights take.
@@ -78,7 +83,7 @@ impl TreeModel {
                     .collect(),
             );
         }
-        Ok(TreeModel { features, normalize, trees, inverse, weights, first_lanes, first_blocks })
+        Ok(TreeModel { features, normalize, trees, inverse, recalibration: None, weights, first_lanes, first_blocks })
     }
 
     /// Number of features.
@@ -106,8 +111,27 @@ impl TreeModel {
         self.inverse.as_deref()
     }
 
+    /// What a controlled set said about the probabilities, when one did.
+    pub fn recalibration(&self) -> Option<&Recalibration> {
+        self.recalibration.as_ref()
+    }
+
+    /// The model whose probabilities are recalibrated; one that divides by propensities is corrected already.
+    pub(crate) fn recalibrated(mut self, recalibration: Recalibration) -> Result<TreeModel> {
+        if self.inverse.is_some() || recalibration.offsets().len() != self.labels() {
+            return Err(Error::value("the model does not have an offset for each label, or it divides by propensities, too"));
+        }
+        self.recalibration = Some(recalibration);
+        Ok(self)
+    }
+
     pub(crate) fn weights(&self) -> &Weights {
         &self.weights
+    }
+
+    /// Checks what of a file was not read yet: weights stay there until they are needed, and are checked then.
+    pub fn verify(&self) -> Result<()> {
+        self.weights.verify()
     }
 
     /// Sums the model up.
@@ -122,8 +146,9 @@ impl TreeModel {
             depth: self.trees.iter().map(Tree::depth).max().unwrap_or(0),
             widest: self.trees.iter().map(widest).max().unwrap_or(0),
             corrected: self.inverse.is_some(),
-            nonzeros: self.weights.lanes.len() as u64,
-            bytes: self.weights.bytes(),
+            recalibrated: self.recalibration.is_some(),
+            nonzeros: self.weights.nonzeros.iter().map(|count| u64::from(*count)).sum(),
+            bytes: self.weights.size(),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The probabilities of labels that are named.
 
 use super::TreeModel;
-use super::chunk::{Chunk, ROWS, Work};
+use super::chunk::{Chunk, Work, chunks};
 use crate::data::{Csr, Features, Labels};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// What is known of the nodes of one tree for the rows of a chunk: the conditional probabilities of their lanes.
 #[derive(Default)]
@@ -40,7 +41,7 @@ struct Way {
 
 impl TreeModel {
     /// The probabilities of given labels of rows, in the order in which they are given: products along their paths, means over the
-    /// trees, divided by propensities where the model corrects, and then at most 1.
+    /// trees, divided by propensities where the model corrects, and then at most 1, or recalibrated.
     ///
     /// ```
     /// use unmissed::data::{Dataset, Dense, Features, Labels};
@@ -61,9 +62,7 @@ impl TreeModel {
                 .expected(format!("{} rows of {} labels", data.rows(), self.labels()))
                 .found(format!("{} rows of {}", candidates.rows(), candidates.cols())));
         }
-        let chunks = data.rows().div_ceil(ROWS);
-        let scored = |work: &mut Work, chunk: usize| {
-            let rows = chunk * ROWS..data.rows().min((chunk + 1) * ROWS);
+        let scored = |work: &mut Work, rows: Range<usize>| -> Result<Vec<f32>> {
             let pairs: Vec<(u32, u32)> = (0u32..)
                 .zip(rows.clone())
                 .flat_map(|(place, row)| candidates.row_ids(row).iter().map(move |&label| (place, label)))
@@ -72,16 +71,18 @@ impl TreeModel {
             let mut sums = vec![0.0; pairs.len()];
             for tree in 0..self.trees.len() {
                 let mut known = Evaluated::new(chunk.rows());
-                let chances = self.chances_of(tree, &chunk, &pairs, &mut known, work);
+                let chances = self.chances_of(tree, &chunk, &pairs, &mut known, work)?;
                 sums.iter_mut().zip(chances).for_each(|(sum, chance)| *sum += chance);
             }
             let score = |(sum, &(_, label)): (f64, &(u32, u32))| {
                 let inverse = self.inverse.as_ref().map_or(1.0, |inverse| inverse[label as usize]);
-                (sum / self.trees.len() as f64 * inverse).min(1.0) as f32
+                let chance = sum / self.trees.len() as f64;
+                let chance = self.recalibration.as_ref().map_or(chance, |recalibration| recalibration.at(chance, label));
+                (chance * inverse).min(1.0) as f32
             };
-            sums.into_iter().zip(&pairs).map(score).collect::<Vec<f32>>()
+            Ok(sums.into_iter().zip(&pairs).map(score).collect())
         };
-        let parts: Vec<Vec<f32>> = (0..chunks).into_par_iter().map_init(|| Work::new(self), scored).collect();
+        let parts = chunks(data.rows()).into_par_iter().map_init(|| Work::new(self), scored).collect::<Result<Vec<_>>>()?;
         Csr::from_arrays(self.labels() as u64, candidates.offsets().to_vec(), candidates.ids().to_vec(), parts.concat())
     }
 
@@ -93,7 +94,7 @@ impl TreeModel {
         pairs: &[(u32, u32)],
         known: &mut Evaluated,
         work: &mut Work,
-    ) -> Vec<f64> {
+    ) -> Result<Vec<f64>> {
         let shape = &self.trees[tree];
         let mut ways: Vec<Way> =
             pairs.iter().map(|&(row, label)| Way { row, path: shape.path(label), at: 0, chance: 1.0 }).collect();
@@ -112,11 +113,11 @@ impl TreeModel {
                 }
             }
             if wanted.is_empty() {
-                return ways.into_iter().map(|way| way.chance).collect();
+                return Ok(ways.into_iter().map(|way| way.chance).collect());
             }
             wanted.sort_unstable();
             wanted.dedup();
-            self.evaluate(tree, chunk, &mut wanted, work, |node, row, chances| known.put(row, node, chances));
+            self.evaluate(tree, chunk, &mut wanted, work, |node, row, chances| known.put(row, node, chances))?;
         }
     }
 

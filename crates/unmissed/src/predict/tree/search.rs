@@ -9,11 +9,14 @@
 //! k' scores at most the mean of their k'-th scores; while that could still reach the k best means, k' is doubled. So ensembles
 //! are exact, too.
 //!
+//! Probabilities that a controlled set recalibrates are `g_j(e)` instead of `e`, each `g_j` increasing: below a node they are at most `g(e)` with the
+//! largest offset there, and a label that no tree lists has at most the largest of the trees' k'-th scores.
+//!
 //! With a beam only the best nodes of each level are opened, which is faster under very different factors, and approximate.
 
-use super::TreeModel;
-use super::chunk::{Chunk, ROWS, Work};
+use super::chunk::{Chunk, Work, chunks};
 use super::pairs::Evaluated;
+use super::{Recalibration, TreeModel};
 use crate::data::{Csr, Features, IgnoredPairs};
 use crate::error::{Error, Result};
 use crate::predict::PredictOptions;
@@ -24,6 +27,7 @@ use crate::top_k::FineKey;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Nodes that a row opens per round.
@@ -49,6 +53,9 @@ pub struct TreePrediction {
     pub capped_rows: u64,
 }
 
+/// By how much recalibrated bounds are raised: powers are not rounded alike everywhere.
+const ROUNDING: f64 = 1.0 + 1e-12;
+
 /// Checked options.
 struct Ranking<'a> {
     k: usize,
@@ -56,13 +63,34 @@ struct Ranking<'a> {
     /// What makes probabilities of what the trees say, and scores of probabilities, when anything does.
     inverse: Option<Vec<f64>>,
     weights: Option<&'a [f64]>,
+    recalibration: Option<&'a Recalibration>,
     ignored: Option<&'a IgnoredPairs>,
     search: TreeSearch,
+}
+
+/// The largest factor and the largest offset of a label below each lane of a tree; empty where there are none.
+struct Largest {
+    factors: Vec<f64>,
+    offsets: Vec<f64>,
 }
 
 impl Ranking<'_> {
     fn inverse(&self, label: u32) -> f64 {
         self.inverse.as_ref().map_or(1.0, |inverse| inverse[label as usize])
+    }
+
+    /// The probability of a label to which the trees give `chance`, before it is divided by propensities.
+    fn chance(&self, chance: f64, label: u32) -> f64 {
+        self.recalibration.map_or(chance, |recalibration| recalibration.at(chance, label))
+    }
+
+    /// The most that a label below a lane scores to which the trees give `chance`.
+    fn bound(&self, chance: f64, lane: usize, largest: &Largest) -> f64 {
+        let chance = match (self.recalibration, largest.offsets.get(lane)) {
+            (Some(recalibration), Some(offset)) => recalibration.moved(chance, *offset) * ROUNDING,
+            _ => chance,
+        };
+        chance * largest.factors.get(lane).copied().unwrap_or(1.0)
     }
 
     fn factor(&self, label: u32) -> f64 {
@@ -130,16 +158,14 @@ impl TreeModel {
             ignored.check(data.rows(), self.labels())?;
         }
         options.progress.begin("predicting", data.rows() as u64);
-        let largest: Vec<Vec<f64>> = (0..self.trees.len()).map(|tree| self.largest_factors(tree, &ranking)).collect();
+        let largest: Vec<Largest> = (0..self.trees.len()).map(|tree| self.largest(tree, &ranking)).collect();
         let counts = Counts::default();
-        let chunk_rows = |work: &mut Work, chunk: usize| {
-            let rows = chunk * ROWS..data.rows().min((chunk + 1) * ROWS);
-            let found = self.search_chunk(&Chunk::new(self, data, rows.clone()), rows.start, &ranking, &largest, &counts, work);
+        let chunk_rows = |work: &mut Work, rows: Range<usize>| {
+            let found = self.search_chunk(&Chunk::new(self, data, rows.clone()), rows.start, &ranking, &largest, &counts, work)?;
             options.progress.advance(rows.len() as u64)?;
             Ok(found)
         };
-        let chunks = data.rows().div_ceil(ROWS);
-        let found = (0..chunks).into_par_iter().with_max_len(1).map_init(|| Work::new(self), chunk_rows);
+        let found = chunks(data.rows()).into_par_iter().with_max_len(1).map_init(|| Work::new(self), chunk_rows);
         let (mut offsets, mut ids, mut scores) = (vec![0], Vec::new(), Vec::new());
         for row in found.collect::<Result<Vec<_>>>()?.into_iter().flatten() {
             ids.extend(row.iter().map(|key| key.label()));
@@ -150,7 +176,7 @@ impl TreeModel {
         Ok(TreePrediction { scores, nodes: counts.nodes.into_inner(), capped_rows: counts.capped.into_inner() })
     }
 
-    fn ranking<'o>(&self, options: &PredictOptions<'o>, search: TreeSearch) -> Result<Ranking<'o>> {
+    fn ranking<'o>(&'o self, options: &PredictOptions<'o>, search: TreeSearch) -> Result<Ranking<'o>> {
         check_options(options, self.labels())?;
         if options.logits {
             return Err(Error::value("a model on trees has no logits").hint("its scores are products of probabilities"));
@@ -169,25 +195,32 @@ impl TreeModel {
             threshold: options.threshold.unwrap_or(0.0),
             inverse,
             weights: options.weights,
+            recalibration: self.recalibration.as_ref(),
             ignored: options.ignored,
             search,
         })
     }
 
-    /// For each lane of a tree the largest factor of a label below it; empty when all are 1.
-    fn largest_factors(&self, tree: usize, ranking: &Ranking<'_>) -> Vec<f64> {
-        if ranking.inverse.is_none() && ranking.weights.is_none() {
-            return Vec::new();
-        }
+    /// What is largest below each lane of a tree.
+    fn largest(&self, tree: usize, ranking: &Ranking<'_>) -> Largest {
+        let weighted = ranking.inverse.is_some() || ranking.weights.is_some();
+        let factors = weighted.then(|| self.largest_below(tree, &|label| ranking.factor(label)));
+        let offset = |recalibration: &Recalibration| {
+            self.largest_below(tree, &|label| recalibration.offsets().get(label as usize).copied().unwrap_or_default())
+        };
+        Largest { factors: factors.unwrap_or_default(), offsets: ranking.recalibration.map(offset).unwrap_or_default() }
+    }
+
+    fn largest_below(&self, tree: usize, of: &dyn Fn(u32) -> f64) -> Vec<f64> {
         let tree = &self.trees[tree];
-        let mut largest = vec![0.0f64; tree.ends().len()];
+        let mut largest = vec![f64::NEG_INFINITY; tree.ends().len()];
         // Nodes come after those above them.
         for node in (0..tree.nodes()).rev() {
             for lane in tree.lanes(node) {
                 largest[lane] = match (tree.child(lane), tree.label(lane)) {
-                    (Some(child), _) => largest[tree.lanes(child)].iter().copied().fold(0.0, f64::max),
-                    (None, Some(label)) => ranking.factor(label),
-                    (None, None) => 0.0,
+                    (Some(child), _) => largest[tree.lanes(child)].iter().copied().fold(f64::NEG_INFINITY, f64::max),
+                    (None, Some(label)) => of(label),
+                    (None, None) => f64::NEG_INFINITY,
                 };
             }
         }
@@ -200,10 +233,10 @@ impl TreeModel {
         chunk: &Chunk,
         first: usize,
         ranking: &Ranking<'_>,
-        largest: &[Vec<f64>],
+        largest: &[Largest],
         counts: &Counts,
         work: &mut Work,
-    ) -> Vec<Vec<FineKey>> {
+    ) -> Result<Vec<Vec<FineKey>>> {
         let rows: Vec<u32> = (0u32..).take(chunk.rows()).collect();
         if let [largest] = largest {
             return self.search_tree(0, chunk, first, (&rows, ranking.k), ranking, largest, counts, &mut None, work);
@@ -216,7 +249,7 @@ impl TreeModel {
                 .map(|tree| {
                     self.search_tree(tree, chunk, first, (&open, k), ranking, &largest[tree], counts, &mut known[tree], work)
                 })
-                .collect();
+                .collect::<Result<_>>()?;
             let mut pairs: Vec<(u32, u32)> = Vec::new();
             for (place, &row) in open.iter().enumerate() {
                 let from = pairs.len();
@@ -227,7 +260,7 @@ impl TreeModel {
             let mut sums = vec![0.0; pairs.len()];
             for (tree, known) in known.iter_mut().enumerate() {
                 let known = known.get_or_insert_with(|| Evaluated::new(chunk.rows()));
-                let chances = self.chances_of(tree, chunk, &pairs, known, work);
+                let chances = self.chances_of(tree, chunk, &pairs, known, work)?;
                 sums.iter_mut().zip(chances).for_each(|(sum, chance)| *sum += chance / self.trees.len() as f64);
             }
             let mut at = 0;
@@ -242,7 +275,10 @@ impl TreeModel {
                 keys.truncate(ranking.k);
                 // A tree that gave fewer labels than it was asked for has no others.
                 let last = |list: &Vec<Vec<FineKey>>| list[place].get(k - 1).map_or(0.0, |key| key.value());
-                let bound = lists.iter().map(last).sum::<f64>() / self.trees.len() as f64;
+                let bound = match ranking.recalibration {
+                    Some(_) => lists.iter().map(last).fold(0.0, f64::max) * ROUNDING,
+                    None => lists.iter().map(last).sum::<f64>() / self.trees.len() as f64,
+                };
                 let exhausted = lists.iter().all(|list| list[place].len() < k);
                 // Sums of the same numbers in another order may differ in their last digits.
                 let settled = keys.get(ranking.k - 1).is_some_and(|worst| worst.value() * (1.0 + 1e-12) >= bound)
@@ -255,7 +291,7 @@ impl TreeModel {
             }
             (open, k) = (still, k.saturating_mul(2));
         }
-        found
+        Ok(found)
     }
 
     /// The best `k` labels in one tree of some rows of a chunk; what is evaluated is kept in `known` where there is one, and what is
@@ -271,11 +307,11 @@ impl TreeModel {
         first: usize,
         (rows, k): (&[u32], usize),
         ranking: &Ranking<'_>,
-        largest: &[f64],
+        largest: &Largest,
         counts: &Counts,
         known: &mut Option<Evaluated>,
         work: &mut Work,
-    ) -> Vec<Vec<FineKey>> {
+    ) -> Result<Vec<Vec<FineKey>>> {
         let root = Open { bound: f64::INFINITY, chance: 1.0, node: 0 };
         let new = |&row: &u32| RowSearch { row, open: BinaryHeap::from([root]), best: Best::new(k), opened: 0, capped: false };
         let mut searches: Vec<RowSearch> = rows.iter().map(new).collect();
@@ -312,21 +348,19 @@ impl TreeModel {
                 self.evaluate(tree, chunk, &mut wanted, work, |node, row, chances| {
                     take(node, row, chances);
                     fresh.push((row, node, chances.to_vec()));
-                });
+                })?;
                 fresh.iter().for_each(|(row, node, chances)| known.put(*row, *node, chances));
             } else {
-                self.evaluate(tree, chunk, &mut wanted, work, take);
+                self.evaluate(tree, chunk, &mut wanted, work, take)?;
             }
         }
         counts.capped.fetch_add(searches.iter().filter(|search| search.capped).count() as u64, Relaxed);
-        searches
-            .into_iter()
-            .map(|search| {
-                let mut keys = search.best.keys.into_vec();
-                keys.sort_unstable();
-                keys
-            })
-            .collect()
+        let sorted = |search: RowSearch| {
+            let mut keys = search.best.keys.into_vec();
+            keys.sort_unstable();
+            keys
+        };
+        Ok(searches.into_iter().map(sorted).collect())
     }
 
     /// Takes what a node says: labels are offered, nodes wait.
@@ -339,13 +373,13 @@ impl TreeModel {
         above: f64,
         search: &mut RowSearch,
         ranking: &Ranking<'_>,
-        largest: &[f64],
+        largest: &Largest,
         ignored: &[u32],
     ) {
         let shape = &self.trees[tree];
         for (lane, chance) in shape.lanes(node).zip(chances) {
             let chance = above * f64::from(*chance);
-            let bound = chance * largest.get(lane).copied().unwrap_or(1.0);
+            let bound = ranking.bound(chance, lane, largest);
             if bound < search.best.bar {
                 continue;
             }
@@ -364,13 +398,13 @@ impl TreeModel {
 
 /// What a label ranks by, unless its probability is below the threshold.
 fn key(ranking: &Ranking<'_>, chance: f64, label: u32) -> Option<FineKey> {
-    let admitted = ranking.threshold == 0.0 || chance * ranking.inverse(label) >= ranking.threshold;
+    let admitted = ranking.threshold == 0.0 || ranking.chance(chance, label) * ranking.inverse(label) >= ranking.threshold;
     admitted.then(|| any_key(ranking, chance, label))
 }
 
 /// The same whatever its probability is: what one tree of several says is not the probability yet.
 fn any_key(ranking: &Ranking<'_>, chance: f64, label: u32) -> FineKey {
-    FineKey::new(chance * ranking.factor(label), chance as f32, label)
+    FineKey::new(ranking.chance(chance, label) * ranking.factor(label), chance as f32, label)
 }
 
 impl RowSearch {

@@ -24,16 +24,18 @@
 mod guard;
 mod pairs;
 mod regression;
+mod tree;
 
 use crate::data::{Dataset, Labels, Rate};
 use crate::error::{Error, Result};
 use crate::predict::file::StackTable;
 use crate::predict::{Block, Model};
 use guard::Compared;
-use pairs::Pairs;
+use pairs::{Logits, Pairs};
 use regression::Regression;
 pub(super) use regression::point;
 use std::collections::HashMap;
+pub(super) use tree::recalibrate;
 
 /// What a stack is made of.
 pub struct Stack<'a> {
@@ -66,16 +68,31 @@ pub struct Stacked {
     pub table: StackTable,
 }
 
-impl Stack<'_> {
-    /// Fits the regression, and puts the models together if the guard lets it pass.
-    pub fn fit(&self) -> Result<Stacked> {
-        self.check()?;
-        let pairs = Pairs::collect(self)?;
+/// A controlled set, and what is known about the labels from the training rows.
+#[derive(Clone, Copy)]
+pub(super) struct Evidence<'a> {
+    pub(super) counts: &'a [u64],
+    pub(super) rows: usize,
+    pub(super) controlled: &'a Dataset<'a>,
+    pub(super) rate: &'a Rate,
+    pub(super) shown: Option<&'a Labels<'a>>,
+    pub(super) weights: Option<&'a HashMap<(u32, u32), f64>>,
+    pub(super) seed: u64,
+}
+
+/// A regression on the pairs, and whether the guard lets it pass.
+struct Fitted {
+    pairs: Pairs,
+    whole: Regression,
+    table: StackTable,
+}
+
+impl Evidence<'_> {
+    /// Fits the regression of the pairs on their logits.
+    fn fit(&self, logits: &dyn Logits) -> Result<Fitted> {
+        let pairs = Pairs::collect(self, logits)?;
         let whole = Regression::stack(&pairs, &|_| true)?;
         let Compared { lines, gain, gain_se } = guard::compare(&pairs, self.seed)?;
-        let taken = gain > gain_se;
-        let coefficients = whole.coefficients(&pairs.scales);
-        let model = if taken { self.combined(&whole, coefficients, &pairs)? } else { self.uncorrected.clone() };
         let table = StackTable {
             rows: self.controlled.rows() as u64,
             pairs: pairs.len() as u64,
@@ -84,19 +101,17 @@ impl Stack<'_> {
             lines,
             gain,
             gain_se,
-            taken,
-            coefficients,
+            taken: gain > gain_se,
+            coefficients: whole.coefficients(&pairs.scales),
             effect_variance: whole.variance,
         };
-        Ok(Stacked { model, table })
+        Ok(Fitted { pairs, whole, table })
     }
 
-    fn check(&self) -> Result<()> {
-        let (labels, features) = (self.uncorrected.labels(), self.uncorrected.features());
+    /// Rejects a controlled set that is not about so many features and labels.
+    fn check(&self, features: usize, labels: usize) -> Result<()> {
         self.rate.check_draw(labels as u64)?;
         let shapes = [
-            ("labels of the joint model", labels, self.joint.labels()),
-            ("features of the joint model", features, self.joint.features()),
             ("label counts", labels, self.counts.len()),
             ("labels of the controlled set", labels, self.controlled.labels().cols()),
             ("features of the controlled set", features, self.controlled.features().map_or(0, |features| features.cols())),
@@ -110,10 +125,23 @@ impl Stack<'_> {
                     .found(found.to_string()));
             }
         }
-        if self.uncorrected.normalize() != self.joint.normalize() {
-            return Err(Error::value("the two models scale rows differently"));
-        }
         Ok(())
+    }
+}
+
+impl Stack<'_> {
+    /// Fits the regression, and puts the models together if the guard lets it pass.
+    pub fn fit(&self) -> Result<Stacked> {
+        let Stack { uncorrected, joint, counts, rows, controlled, rate, shown, weights, seed } = *self;
+        let of = |model: &Model| (model.features(), model.labels(), model.normalize());
+        if of(uncorrected) != of(joint) {
+            return Err(Error::value("the two models have different features or labels, or scale rows differently"));
+        }
+        let evidence = Evidence { counts, rows, controlled, rate, shown, weights, seed };
+        evidence.check(uncorrected.features(), uncorrected.labels())?;
+        let Fitted { pairs, whole, table } = evidence.fit(self)?;
+        let model = if table.taken { self.combined(&whole, table.coefficients, &pairs)? } else { uncorrected.clone() };
+        Ok(Stacked { model, table })
     }
 
     /// `b1 W^V + b2 W^J` with everything else in the bias.

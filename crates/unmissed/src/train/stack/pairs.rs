@@ -1,7 +1,7 @@
 //! The pairs of a controlled set, with the covariates of the regression.
 
-use super::Stack;
 use super::regression::WIDTH;
+use super::{Evidence, Stack};
 use crate::data::{Features, Labels};
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, below, stream};
@@ -15,6 +15,26 @@ const ROUNDING: f64 = 1e-12;
 
 /// Logits that are held at a time.
 const LOGITS: usize = 1 << 24;
+
+/// Where the logits of pairs come from.
+pub(super) trait Logits {
+    /// Two logits for each pair of a row and a label of it, rows ascending.
+    fn of_pairs(&self, features: &Features<'_>, pairs: &[(u32, u32)]) -> Result<Vec<[f64; 2]>>;
+}
+
+impl Logits for Stack<'_> {
+    fn of_pairs(&self, features: &Features<'_>, pairs: &[(u32, u32)]) -> Result<Vec<[f64; 2]>> {
+        let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return Ok(Vec::new()) };
+        let rows = first.0 as usize..last.0 as usize + 1;
+        let labels = self.uncorrected.labels();
+        let (plain, joint) = (self.uncorrected.logits(features, rows.clone())?, self.joint.logits(features, rows.clone())?);
+        let of = |&(row, label): &(u32, u32)| {
+            let place = (row as usize - rows.start) * labels + label as usize;
+            [plain[place].into(), joint[place].into()]
+        };
+        Ok(pairs.iter().map(of).collect())
+    }
+}
 
 /// Pairs, row after row.
 pub(super) struct Pairs {
@@ -36,7 +56,7 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn collect(stack: &Stack<'_>) -> Result<Pairs> {
+    pub(super) fn collect(stack: &Evidence<'_>, logits: &dyn Logits) -> Result<Pairs> {
         let positives = stack.controlled.labels();
         let features = stack.controlled.features().ok_or_else(|| Error::value("the controlled set has no features"))?;
         let (rows, labels) = (positives.rows(), positives.cols());
@@ -61,15 +81,12 @@ impl Pairs {
         let mut marks = vec![usize::MAX; labels];
         for first in (0..rows).step_by((LOGITS / labels.max(1)).max(1)) {
             let chunk = first..rows.min(first + (LOGITS / labels.max(1)).max(1));
-            let logits = logits(stack, features, chunk.clone())?;
-            for row in chunk.clone() {
+            let mut chosen: Vec<(u32, u32)> = Vec::new();
+            for row in chunk {
                 positives.row_ids(row).iter().for_each(|label| marks[*label as usize] = row);
                 let known = |label: u32| marks[label as usize] == row;
-                let at = (row - first) * labels;
                 let mut add = |label: u32, weight: f64| {
-                    let place = at + label as usize;
-                    let frequency = pairs.frequencies[label as usize];
-                    pairs.x.push([1.0, logits.0[place].into(), logits.1[place].into(), frequency]);
+                    chosen.push((row as u32, label));
                     pairs.labels.push(label);
                     pairs.rows.push(row as u32);
                     pairs.positive.push(known(label));
@@ -89,6 +106,9 @@ impl Pairs {
                         others.into_iter().for_each(|label| add(label, weight));
                     }
                 }
+            }
+            for ((_, label), [plain, joint]) in chosen.iter().zip(logits.of_pairs(features, &chosen)?) {
+                pairs.x.push([1.0, plain, joint, pairs.frequencies[*label as usize]]);
             }
         }
         pairs.check()?;
@@ -130,11 +150,6 @@ impl Pairs {
         let scales = self.scales;
         self.x.iter_mut().for_each(|x| x.iter_mut().zip(scales).for_each(|(x, scale)| *x /= scale));
     }
-}
-
-/// The logits of both models for some rows.
-fn logits(stack: &Stack<'_>, features: &Features<'_>, rows: std::ops::Range<usize>) -> Result<(Vec<f32>, Vec<f32>)> {
-    Ok((stack.uncorrected.logits(features, rows.clone())?, stack.joint.logits(features, rows)?))
 }
 
 /// What is positive must have been shown.

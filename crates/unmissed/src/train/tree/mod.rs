@@ -1,23 +1,37 @@
 //! Training on trees over labels: [`TreeTrainer`].
 //!
 //! The problem of a node is that of its rows alone (`node.rs`), and all its lanes are solved together (`solve.rs`), in blocks whose weights
-//! fit the nearer caches. Nodes do not depend on each other, so threads take them as they come; what is kept of one are its
-//! weights without the small ones. Rows without any label stay: at the root they have labels below no lane.
+//! fit the nearer caches. Nodes do not depend on each other, so threads take parts of the trees (`parts.rs`) as they come (`fit.rs`); what
+//! is kept of one are its weights without the small ones, in memory or, by [`TreeTrainer::train_to`] (`run.rs`), in files from which an
+//! interrupted run is resumed; `size.rs` says from the first parts how large the model becomes. Rows without any label stay: at the root they
+//! have labels below no lane.
 
+mod fit;
 mod node;
+mod parts;
+mod run;
+mod size;
 mod solve;
 
-use crate::data::{Csr, Dataset, Features, LabelStats};
+pub use run::{TreeDestination, TreeTrained};
+
+use crate::data::{Csr, Dataset, Features, KnownPair, LabelStats, Labels};
 use crate::error::{Error, Result};
-use crate::predict::tree::weights::{BlockWeights, Weights, blocks_of};
+use crate::predict::file::TreeStore;
+use crate::predict::tree::weights::{Blocks, Weights};
 use crate::predict::{About, Normalize, TreeModel};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::request::{NormalizeChoice, TrainPropensity, TreeCorrection, TreeRequest};
+use crate::train::evidence::{ControlledRows, SettledRows};
+use crate::train::stack::{Evidence, recalibrate};
 use crate::tree::{LabelRows, Tree, TreeData};
-use node::{AllRows, NodeRows, Numbers};
+use fit::Fit;
+use node::AllRows;
+use parts::{Part, parts_of};
 use rayon::prelude::*;
-use solve::{Settings, solve};
+use solve::Settings;
+use std::sync::{Mutex, PoisonError};
 
 /// A builder of trainings on trees: a request, and what it needs that lies in memory.
 ///
@@ -39,13 +53,15 @@ use solve::{Settings, solve};
 pub struct TreeTrainer<'a> {
     request: TreeRequest,
     propensities: Option<&'a Propensities>,
+    controlled: Option<ControlledRows<'a>>,
+    memory: Option<u64>,
     progress: &'a dyn Progress,
 }
 
 impl<'a> TreeTrainer<'a> {
     /// Training as the request says.
     pub fn new(request: TreeRequest) -> TreeTrainer<'a> {
-        TreeTrainer { request, propensities: None, progress: &Silent }
+        TreeTrainer { request, propensities: None, controlled: None, memory: None, progress: &Silent }
     }
 
     /// The propensities of labels; if the request names a model, they are taken for its values.
@@ -56,6 +72,24 @@ impl<'a> TreeTrainer<'a> {
         self
     }
 
+    /// A controlled set, at the rate that the request says, and the pairs that were shown, when they are known: probabilities are
+    /// recalibrated on them, unless that is no improvement.
+    #[must_use]
+    pub fn controlled(mut self, data: &'a Dataset<'a>, shown: Option<&'a Labels<'a>>) -> Self {
+        self.controlled = Some(ControlledRows { data, shown, known: None });
+        self.request.controlled.get_or_insert_default();
+        self
+    }
+
+    /// Rows that were not trained on, with pairs of theirs that are observed or judged
+    /// ([`Judged::known_pairs`](crate::evaluate::judged::Judged::known_pairs)), as a controlled set.
+    #[must_use]
+    pub fn judged(mut self, data: &'a Dataset<'a>, known: &'a [KnownPair]) -> Self {
+        self.controlled = Some(ControlledRows { data, shown: None, known: Some(known) });
+        self.request.controlled.get_or_insert_default();
+        self
+    }
+
     /// Where progress is shown.
     #[must_use]
     pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
@@ -63,10 +97,67 @@ impl<'a> TreeTrainer<'a> {
         self
     }
 
-    /// Trains a model.
+    /// The most bytes that nodes in work may take on top of the data; without a bound each thread works on one.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Trains a model in memory.
     pub fn train(&self, data: &Dataset<'_>) -> Result<(TreeModel, About)> {
+        let prepared = self.prepare(data)?;
+        let all = prepared.all();
+        let trees = self.grow(&all, None)?;
+        let parts = parts(&trees, &all);
+        let finished = Mutex::new(vec![Blocks::default(); parts.len()]);
+        self.progress.begin("training", lanes(&parts, |_| true));
+        let wanted: Vec<usize> = (0..parts.len()).collect();
+        self.fit(&all, &trees, &parts).run(&wanted, &|part, blocks| {
+            finished.lock().unwrap_or_else(PoisonError::into_inner)[part] = blocks;
+            Ok(())
+        })?;
+        let mut blocks = Blocks::default();
+        finished.into_inner().unwrap_or_else(PoisonError::into_inner).iter().for_each(|part| blocks.append(part));
+        let weights = Weights::of_blocks(&trees, all.features.cols(), blocks)?;
+        let model = TreeModel::new(all.features.cols(), prepared.normalize, trees, prepared.divisor(), weights)?;
+        match self.request.controlled.is_some() {
+            true => self.recalibrate(model, prepared.about),
+            false => Ok((model, prepared.about)),
+        }
+    }
+
+    /// Recalibrates a model on the controlled set, unless that is no improvement.
+    fn recalibrate(&self, model: TreeModel, mut about: About) -> Result<(TreeModel, About)> {
+        let settled = SettledRows::new(self.controlled, self.request.controlled.as_ref())?;
+        let (recalibration, table) = recalibrate(
+            &model,
+            &Evidence {
+                counts: about.label_counts.as_deref().unwrap_or_default(),
+                rows: about.rows.unwrap_or_default() as usize,
+                controlled: settled.data(),
+                rate: &settled.rate,
+                shown: settled.shown(),
+                weights: settled.weights(),
+                seed: self.request.seed,
+            },
+        )?;
+        about.recalibration = Some(table);
+        let model = match recalibration {
+            Some(recalibration) => model.recalibrated(recalibration)?,
+            None => model,
+        };
+        Ok((model, about))
+    }
+
+    /// Checks request and data, and makes what training reads.
+    fn prepare(&self, data: &Dataset<'_>) -> Result<Prepared> {
         let request = &self.request;
         request.check()?;
+        if request.controlled.is_some() {
+            // What is missing is found before hours of training.
+            SettledRows::new(self.controlled, request.controlled.as_ref())?;
+        }
         let features = data.features().ok_or_else(|| {
             Error::value("there is nothing to train on").expected("features for each row").hint("labels alone make no model")
         })?;
@@ -81,32 +172,39 @@ impl<'a> TreeTrainer<'a> {
             NormalizeChoice::L2 => Normalize::L2,
             NormalizeChoice::None => Normalize::None,
         };
-        let scaled = scaled(features, normalize)?;
-        let label_rows = LabelRows::of(data.labels())?;
-        let counted = request.correction == TreeCorrection::Count;
-        let counts = inverse.as_ref().filter(|_| counted).map(|inverse| inverse.iter().map(|factor| *factor as f32).collect());
-        let squares = (0..scaled.rows()).map(|row| scaled.row(row).1.iter().map(|value| value * value).sum()).collect();
-        let all = AllRows { features: &scaled, squares, label_rows: &label_rows, counts };
-        let (trees, weights) = self.fit(&all)?;
-        let model = TreeModel::new(scaled.cols(), normalize, trees, inverse.filter(|_| !counted), weights)?;
         let mut about = About::new("logistic", request.seed);
         about.propensity = propensities.map(|propensities| propensities.origin().clone());
         about.rows = Some(data.rows() as u64);
         about.label_counts = Some(stats.dense_counts()?);
         about.tree = Some(request.clone());
-        Ok((model, about))
+        let (features, label_rows) = (scaled(features, normalize)?, LabelRows::of(data.labels())?);
+        Ok(Prepared { features, label_rows, normalize, inverse, counted: request.correction == TreeCorrection::Count, about })
     }
 
-    /// Trees, and the weights on their nodes.
-    fn fit(&self, all: &AllRows<'_>) -> Result<(Vec<Tree>, Weights)> {
-        let request = &self.request;
-        self.progress.begin("making trees", request.trees as u64);
-        let mut trees = Vec::with_capacity(request.trees);
-        for number in (0u8..).take(request.trees) {
-            let data = TreeData { features: all.features, label_rows: all.label_rows, seed: request.seed, number };
-            trees.push(request.tree.build(&data)?);
+    /// Makes the trees, one after the other. Those that an earlier run made are taken from the store, and new ones are kept there.
+    fn grow(&self, all: &AllRows<'_>, store: Option<&TreeStore>) -> Result<Vec<Tree>> {
+        let (features, label_rows, seed) = (all.features, all.label_rows, self.request.seed);
+        self.progress.begin("making trees", self.request.trees as u64);
+        let mut trees = Vec::with_capacity(self.request.trees);
+        for number in (0u8..).take(self.request.trees) {
+            let kept = store.and_then(|store| store.tree(number.into())).filter(|tree| tree.labels() == label_rows.labels());
+            let tree = match kept {
+                Some(tree) => tree,
+                None => {
+                    let tree = self.request.tree.build(&TreeData { features, label_rows, seed, number })?;
+                    store.map_or(Ok(()), |store| store.put_tree(number.into(), &tree))?;
+                    tree
+                }
+            };
+            trees.push(tree);
             self.progress.advance(1)?;
         }
+        Ok(trees)
+    }
+
+    /// Training of parts.
+    fn fit<'t>(&'t self, all: &'t AllRows<'t>, trees: &'t [Tree], parts: &'t [Part]) -> Fit<'t> {
+        let request = &self.request;
         let square = all.squares.iter().map(|square| f64::from(*square)).sum::<f64>() / all.squares.len() as f64;
         let square = if square > 0.0 { square } else { 1.0 };
         let settings = Settings {
@@ -117,28 +215,7 @@ impl<'a> TreeTrainer<'a> {
             square,
             seed: request.seed,
         };
-        self.progress.begin("training", trees.iter().map(|tree| tree.ends().len() as u64).sum());
-        let mut blocks = Vec::new();
-        for (number, tree) in (0u64..).zip(&trees) {
-            let solved = |numbers: &mut Numbers, node: usize| -> Result<Vec<BlockWeights>> {
-                let rows = NodeRows::of(all, tree, node, numbers);
-                let lanes = tree.lanes(node);
-                let in_blocks: Vec<_> = blocks_of(lanes.len()).collect();
-                let solved = |block: std::ops::Range<usize>| {
-                    let width = block.len();
-                    let first = (lanes.start + block.start) as u64;
-                    let block = solve(&rows, block, &settings, number << 48 ^ first)?;
-                    self.progress.advance(width as u64)?;
-                    Ok(block)
-                };
-                in_blocks.into_par_iter().with_max_len(1).map(solved).collect()
-            };
-            let new = || Numbers::new(all.features.cols());
-            let of_nodes = (0..tree.nodes()).into_par_iter().with_max_len(1).map_init(new, solved);
-            blocks.extend(of_nodes.collect::<Result<Vec<_>>>()?.into_iter().flatten());
-        }
-        let weights = Weights::of_blocks(&trees, all.features.cols(), blocks)?;
-        Ok((trees, weights))
+        Fit { all, trees, parts, settings, memory: self.memory, progress: self.progress }
     }
 
     /// The propensities of all labels, when there are any.
@@ -167,6 +244,45 @@ impl<'a> TreeTrainer<'a> {
         let most = self.request.clip.unwrap_or(f64::INFINITY);
         propensities.inverse().into_iter().map(|inverse| inverse.min(most)).collect()
     }
+}
+
+/// What training reads, checked.
+struct Prepared {
+    features: Csr<'static, f32>,
+    label_rows: LabelRows,
+    normalize: Normalize,
+    inverse: Option<Vec<f64>>,
+    /// Whether labels are counted by their inverse propensities.
+    counted: bool,
+    about: About,
+}
+
+impl Prepared {
+    fn all(&self) -> AllRows<'_> {
+        let features = &self.features;
+        let counts = self.inverse.as_ref().filter(|_| self.counted);
+        AllRows {
+            features,
+            squares: (0..features.rows()).map(|row| features.row(row).1.iter().map(|value| value * value).sum()).collect(),
+            label_rows: &self.label_rows,
+            counts: counts.map(|inverse| inverse.iter().map(|factor| *factor as f32).collect()),
+        }
+    }
+
+    /// What probabilities are multiplied with.
+    fn divisor(&self) -> Option<Vec<f64>> {
+        self.inverse.clone().filter(|_| !self.counted)
+    }
+}
+
+/// The parts of all trees.
+fn parts(trees: &[Tree], all: &AllRows<'_>) -> Vec<Part> {
+    trees.iter().enumerate().flat_map(|(number, tree)| parts_of(tree, number, all)).collect()
+}
+
+/// Lanes of some parts.
+fn lanes(parts: &[Part], wanted: impl Fn(usize) -> bool) -> u64 {
+    parts.iter().enumerate().filter(|(number, _)| wanted(*number)).map(|(_, part)| part.lanes() as u64).sum()
 }
 
 /// Rows as training takes them: sparse, features ascending, scaled.

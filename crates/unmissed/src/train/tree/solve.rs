@@ -14,9 +14,8 @@
 //! Yu, Huang, Lin: Dual coordinate descent methods for logistic regression and maximum entropy models, Machine Learning 2011.
 
 use super::node::NodeRows;
-use crate::error::Result;
 use crate::losses::sigmoids;
-use crate::predict::tree::weights::BlockWeights;
+use crate::predict::packed::Unpacked;
 use crate::prefetch::prefetch;
 use crate::rng::{Purpose, below, stream};
 use crate::train::lines::{Line, Lines, add};
@@ -53,8 +52,15 @@ struct State<const W: usize> {
     open: Line<W>,
 }
 
+/// What comes out for a block.
+pub(super) struct Solved {
+    /// What is added to the score of each lane.
+    pub(super) bias: Vec<f32>,
+    pub(super) weights: Unpacked,
+}
+
 /// The weights of some lanes of a node, small ones dropped. `number` tells blocks apart.
-pub(super) fn solve(rows: &NodeRows<'_>, lanes: Range<usize>, settings: &Settings, number: u64) -> Result<BlockWeights> {
+pub(super) fn solve(rows: &NodeRows<'_>, lanes: Range<usize>, settings: &Settings, number: u64) -> Solved {
     match lanes.len() {
         0..=16 => solve_lanes::<16>(rows, lanes, settings, number),
         17..=32 => solve_lanes::<32>(rows, lanes, settings, number),
@@ -63,7 +69,7 @@ pub(super) fn solve(rows: &NodeRows<'_>, lanes: Range<usize>, settings: &Setting
     }
 }
 
-fn solve_lanes<const W: usize>(rows: &NodeRows<'_>, lanes: Range<usize>, settings: &Settings, number: u64) -> Result<BlockWeights> {
+fn solve_lanes<const W: usize>(rows: &NodeRows<'_>, lanes: Range<usize>, settings: &Settings, number: u64) -> Solved {
     let mut state = State::<W>::new(rows, lanes.clone(), settings);
     let mut rng = stream(settings.seed, Purpose::TreeSteps, number);
     let mut all: Vec<u32> = (0u32..).take(rows.len()).collect();
@@ -94,11 +100,11 @@ fn solve_lanes<const W: usize>(rows: &NodeRows<'_>, lanes: Range<usize>, setting
     }
     let width = lanes.len();
     let bias = (0..width).map(|lane| state.centre[lane] + state.size * state.pull[lane]).collect();
-    let mut block = BlockWeights { bias, ..BlockWeights::default() };
+    let mut weights = Unpacked::default();
     for (number, line) in (0u32..).zip(state.weights.get()) {
-        block.push(rows.feature(number), &line[..width], settings.prune);
+        weights.push(rows.feature(number), &line[..width], settings.prune);
     }
-    Ok(block)
+    Solved { bias, weights }
 }
 
 impl<const W: usize> State<W> {

@@ -8,6 +8,7 @@ mod real_data;
 pub mod rng;
 #[path = "../../../src/sigmoid.rs"]
 pub mod sigmoid;
+pub mod trees;
 
 pub use real_data::{data, golden};
 use unmissed::data::formats::{Content, ReadOptions, read};

@@ -2,7 +2,9 @@
 //!
 //! The estimate that the literature prints is divided by the best value that any prediction could have had on the same data. The
 //! estimate itself may exceed 100 %, which says that the propensities cannot be right. Models and data are those of `mismatch`,
-//! where the truth is known.
+//! where the truth is known; data sets with very many labels are done with trees instead (`trees.rs`).
+
+mod trees;
 
 use super::biased_data::{NOISES, mean_se};
 use super::mismatch::{Cell, sets};
@@ -40,7 +42,7 @@ impl Experiment for Implausible {
     }
 
     fn needs(&self) -> &'static str {
-        "the data of mismatch, whose models it shares: after it, nothing is trained"
+        "the data of mismatch, whose models it shares: after it, nothing is trained; data sets of 10 000 labels or more, with trees"
     }
 
     fn duration(&self) -> Took {
@@ -53,7 +55,15 @@ impl Experiment for Implausible {
         let columns = words.chain(["@1", "@3", "@5"].map(|name| Column::new(name).fixed(2)));
         let mut table = Table::new("implausible", columns).titled("Propensity-scored precision (%), normalized and not");
         let (mut normalized, mut impossible) = (0.0f64, 0.0f64);
-        for set in sets(context)? {
+        let (mut many, mut data) = (Vec::new(), Vec::new());
+        for given in &context.data {
+            match given.rows()? {
+                Some(rows) if rows.0.labels().cols() >= trees::MANY => many.push((given, rows)),
+                _ => data.push(given.clone()),
+            }
+        }
+        let few = Context { data, yahoo_r3: context.yahoo_r3.clone(), kept: context.kept.clone(), ..*context };
+        for set in sets(&few)? {
             for (noise, method) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 let cells = set.of(noise, method);
                 let mut add = |scored: &'static str, estimate: &'static str, of: &dyn Fn(&Cell) -> [f64; 3]| {
@@ -68,6 +78,26 @@ impl Experiment for Implausible {
                         normalized = normalized.max(cell.normalized[place][0]);
                         impossible = impossible.max(cell.unbiased[place][0]);
                     }
+                }
+            }
+        }
+        for (given, rows) in &many {
+            for trees::Scored { ranked_by, estimate, values } in trees::scored(context, given, rows)? {
+                let [at_1, at_3, at_5] = values.map(|value| 100.0 * value);
+                table.row(cells![
+                    given.name.clone(),
+                    "not known",
+                    format!("a tree, by {ranked_by}"),
+                    "jpv",
+                    estimate.clone(),
+                    at_1,
+                    at_3,
+                    at_5
+                ]);
+                match estimate.as_str() {
+                    "normalized" => normalized = normalized.max(values[0]),
+                    "unnormalized" => impossible = impossible.max(values[0]),
+                    _ => {}
                 }
             }
         }
