@@ -4,6 +4,7 @@ use super::Args;
 use std::path::PathBuf;
 use unmissed::request::{
     Adam, Dual, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainControlled, TrainLater, TrainRequest, Validation,
+    byte_size,
 };
 use unmissed::{Error, Result};
 
@@ -169,30 +170,10 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         later: evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() }),
         raise: !evidence.keep_propensities,
         normalize: args.scaling.normalize,
-        memory: args.memory.as_deref().map(size).transpose()?,
+        memory: args.memory.as_deref().map(byte_size).transpose()?,
         seed: args.seed.seed,
         ..default()
     })
-}
-
-/// A size such as 500MB, 4GB or 1000000.
-fn size(text: &str) -> Result<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => Some(1.0),
-        "K" | "KB" => Some(1e3),
-        "M" | "MB" => Some(1e6),
-        "G" | "GB" => Some(1e9),
-        "T" | "TB" => Some(1e12),
-        _ => None,
-    };
-    let number = digits.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    match (number, unit) {
-        (Some(number), Some(unit)) => Ok((number * unit) as u64),
-        _ => Err(Error::value("cannot read the size of the memory")
-            .expected("a number with a unit, as in 500MB or 4GB")
-            .found(format!("'{text}'"))),
-    }
 }
 
 #[cfg(test)]
