@@ -23,6 +23,7 @@ include_patterns = [
     "CONTRIBUTING.md",
     "SECURITY.md",
     "CHANGELOG.md",
+    "docs/*.md",
     "docs/**/*.md",
     "docs/*.ipynb",
     "scripts/data/README.md",

@@ -102,8 +102,12 @@ impl OwnedRatings {
             }
             OwnedRatings::Entries(users, items, ratings) => {
                 if users.len() != items.len() || users.len() != ratings.len() {
-                    return Err(Error::value("ratings need a user and an item each")
-                        .found(format!("{} users, {} items and {} ratings", users.len(), items.len(), ratings.len())));
+                    return Err(Error::value("ratings need a user and an item each").found(format!(
+                        "{} users, {} items and {} ratings",
+                        users.len(),
+                        items.len(),
+                        ratings.len()
+                    )));
                 }
                 let entries = users.iter().zip(items).zip(ratings).map(|((user, item), rating)| (&**user, &**item, *rating));
                 Ratings::from_entries(entries)

@@ -37,8 +37,9 @@ fn write(command: &clap::Command, folder: &Path) -> Outcome<usize> {
     let mut output = Output::create(&path)?;
     output.put(&text)?;
     output.finish()?;
-    command.get_subcommands().filter(|command| !command.is_hide_set()).map(|command| write(command, folder)).try_fold(
-        1,
-        |pages, more| -> Outcome<usize> { Ok(pages + more?) },
-    )
+    command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(|command| write(command, folder))
+        .try_fold(1, |pages, more| -> Outcome<usize> { Ok(pages + more?) })
 }

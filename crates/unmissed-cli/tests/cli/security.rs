@@ -4,8 +4,13 @@ use crate::workdir::Workdir;
 use unmissed::data::Output;
 
 /// What terminals, spreadsheets, browsers, LaTeX and Markdown would act on.
-const EVIL: [&str; 5] =
-    ["=HYPERLINK(1)", "\u{1b}[31mred\u{202e}", "<img src=x onerror=alert(1)>", "\\input{secret} $x$ 100% & _", "[a](b) | `c` **d**"];
+const EVIL: [&str; 5] = [
+    "=HYPERLINK(1)",
+    "\u{1b}[31mred\u{202e}",
+    "<img src=x onerror=alert(1)>",
+    "\\input{secret} $x$ 100% & _",
+    "[a](b) | `c` **d**",
+];
 
 #[test]
 fn bombs_are_refused_and_the_message_says_what_to_do() {

@@ -12,9 +12,11 @@ fn page(name: &str) -> String {
 fn run_commands(dir: &Workdir, name: &str) -> usize {
     let text = page(name);
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let commands: Vec<String> = blocks.flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let commands: Vec<String> =
+        blocks.flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>()).collect();
     for command in &commands {
-        let arguments = command.strip_prefix("unmissed ").unwrap_or_else(|| panic!("{name}: only unmissed is run, found {command}"));
+        let arguments =
+            command.strip_prefix("unmissed ").unwrap_or_else(|| panic!("{name}: only unmissed is run, found {command}"));
         dir.run(arguments).ok();
     }
     commands.len()

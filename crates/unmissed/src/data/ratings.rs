@@ -100,7 +100,8 @@ impl Ratings {
         if collected.entries.is_empty() {
             return Err(Error::value("there are no ratings").expected("at least one (user, item, rating)"));
         }
-        collected.into_ratings(|user, item, place, first| twice(user, item, format!("ratings {first} and {place} (counted from 0)")))
+        collected
+            .into_ratings(|user, item, place, first| twice(user, item, format!("ratings {first} and {place} (counted from 0)")))
     }
 
     /// Reads a dense matrix: numbers separated by spaces or tabs, a line for each user, 0 where there is no rating.
@@ -249,9 +250,8 @@ impl Collected {
         for entry in &mut self.entries {
             (entry.row, entry.column) = (rows[entry.row as usize], columns[entry.column as usize]);
         }
-        let ratings = matrix(users.len(), checked_cols(items.len() as u64)?, self.entries).map_err(|(entry, first)| {
-            clash(&users[entry.row as usize], &items[entry.column as usize], entry.line, first)
-        })?;
+        let ratings = matrix(users.len(), checked_cols(items.len() as u64)?, self.entries)
+            .map_err(|(entry, first)| clash(&users[entry.row as usize], &items[entry.column as usize], entry.line, first))?;
         Ok(Ratings { users, items, ratings })
     }
 }
