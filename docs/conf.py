@@ -4,6 +4,9 @@ The source folder is the root of the repository, so that pages stay where they a
 viewer of Markdown follows.
 """
 
+from pygments.lexers.rust import RustLexer
+from sphinx.highlighting import lexers
+
 import unmissed
 
 project = "unmissed"
@@ -29,6 +32,8 @@ include_patterns = [
     "scripts/data/README.md",
 ]
 
+# How rustdoc marks code that is compiled and not run.
+lexers["rust,no_run"] = RustLexer()
 # Links to headings of other pages.
 myst_heading_anchors = 4
 # The notebook is kept without results; they are made while the site is built.

@@ -9,7 +9,9 @@ if [ -z "$binary" ]; then
   cargo build --release --locked -p unmissed-cli
   binary=target/release/unmissed
 fi
-install -D -m 755 "$binary" "$root/bin/unmissed"
+# `install -D` is not everywhere.
+mkdir -p "$root/bin" "$root/share/doc/unmissed"
+install -m 755 "$binary" "$root/bin/unmissed"
 "$binary" --quiet man -o "$root/share/man/man1"
 completions() {
   mkdir -p "$(dirname "$2")"
@@ -19,6 +21,4 @@ completions() {
 completions bash "$root/share/bash-completion/completions/unmissed"
 completions zsh "$root/share/zsh/site-functions/_unmissed"
 completions fish "$root/share/fish/vendor_completions.d/unmissed.fish"
-for licence in LICENSE-APACHE LICENSE-MIT; do
-  install -D -m 644 "$licence" "$root/share/doc/unmissed/$licence"
-done
+install -m 644 LICENSE-APACHE LICENSE-MIT "$root/share/doc/unmissed"
