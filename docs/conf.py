@@ -36,16 +36,19 @@ include_patterns = [
 lexers["rust,no_run"] = RustLexer()
 # Links to headings of other pages.
 myst_heading_anchors = 4
-# The notebook is kept without results; they are made while the site is built.
-nb_execution_mode = "force"
-nb_execution_timeout = 300
+# The notebook is kept without results; they are made when the site is built, and again when the notebook changes.
+nb_execution_mode = "cache"
+nb_execution_cache_path = "target/docs-notebooks"
+nb_execution_timeout = 1800
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 
 # Frameworks whose adapters are documented without being installed.
-autodoc_mock_imports = ["lightning", "pyarrow", "ray", "torch", "torchmetrics", "transformers"]
+autodoc_mock_imports = ["ray", "torch", "torchmetrics", "transformers"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+# Words of descriptions, such as labels, are also names of attributes.
+suppress_warnings = ["ref.python"]
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_param = False
