@@ -1,4 +1,4 @@
-.PHONY: test test-frameworks bench bench-peers fuzz release wheel
+.PHONY: test test-frameworks bench bench-peers docs fuzz install release release-check wheel
 .DEFAULT_GOAL := test
 
 # Everything that must hold before a change lands. The last line counts tests.
@@ -26,6 +26,18 @@ fuzz:
 # The Python package: a wheel and a source distribution in target/wheels.
 wheel:
 	@bash scripts/wheel.sh
+
+# The documentation as a site in target/site; the first time it installs Sphinx and its like into target/docs-venv.
+docs:
+	@bash scripts/docs.sh
+
+# The program, its manual pages and completions: make install PREFIX=$HOME/.local, or DESTDIR=... for packages.
+install:
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' bash scripts/install.sh
+
+# What can be checked of a release on this machine: crates, source distribution, wheel for old systems, workflows, installation, site.
+release-check:
+	@bash scripts/release_check.sh
 
 release:
 	cargo build --release

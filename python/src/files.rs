@@ -12,6 +12,7 @@ use unmissed::Result;
 use unmissed::data::formats::{self, Content, ReadOptions};
 use unmissed::data::generators::{GENERATORS, GeneratorSettings};
 use unmissed::data::{DataStats, Dataset, Features, Output};
+use unmissed::request::byte_size;
 use unmissed::spec;
 
 /// Features, labels and scores, each where there are any.
@@ -44,7 +45,8 @@ pub(crate) fn read<'py>(
     }
 }
 
-fn data_out<'py>(py: Python<'py>, data: Dataset<'static>) -> PyResult<(Option<Bound<'py, PyAny>>, Arrays<'py>)> {
+/// Features and labels for Python.
+pub(crate) fn data_out<'py>(py: Python<'py>, data: Dataset<'static>) -> PyResult<(Option<Bound<'py, PyAny>>, Arrays<'py>)> {
     let (features, labels) = data.into_parts();
     let features = match features {
         None => None,
@@ -99,6 +101,12 @@ pub(crate) fn stats(py: Python<'_>, features: Option<Rows<'_>>, labels: Sparse<'
         Ok(DataStats::of(&Dataset::new(features, labels.labels()?)?, seed))
     })?;
     json(&stats)
+}
+
+/// Bounds what compressed files may expand to, by bytes or a text such as '64GB'; gives the former bound.
+#[pyfunction]
+pub(crate) fn set_max_size(size: &str) -> PyResult<u64> {
+    byte_size(size).and_then(unmissed::data::set_max_size).map_err(exception)
 }
 
 /// Writes a text under its name at once, or not at all.

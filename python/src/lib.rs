@@ -20,7 +20,9 @@ mod matrix;
 mod model;
 mod optimize;
 mod propensities;
+mod rearrange;
 mod registry;
+mod reproduce;
 mod requests;
 mod rows;
 mod run;
@@ -45,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use crate::evaluate::{compat_values, evaluate};
     #[pymodule_export]
-    use crate::files::{generate, read, stats, write, write_text};
+    use crate::files::{generate, read, set_max_size, stats, write, write_text};
     #[pymodule_export]
     use crate::mask::mask;
     #[pymodule_export]
@@ -55,7 +57,11 @@ mod _core {
     #[pymodule_export]
     use crate::optimize::{apply_lines, corrects_twice, optimize};
     #[pymodule_export]
+    use crate::rearrange::{imputed, split, survey_from_ratings};
+    #[pymodule_export]
     use crate::registry::{loss_at, nature, offers, parameters, registry, syntaxes};
+    #[pymodule_export]
+    use crate::reproduce::reproduce;
     #[pymodule_export]
     use crate::requests::default_requests;
     #[pymodule_export]

@@ -4,18 +4,18 @@ use crate::choices::{Gains, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::ignored::IgnoredGiven;
-use crate::matrix::{Arrays, Rows, Sparse, scores_out};
+use crate::matrix::{Arrays, RowSlices, Rows, Slices, Sparse, scores_out};
 use crate::propensities::{Given, arrays};
 use crate::run::{How, alone, run};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
-use unmissed::data::{Dataset, Features, Source};
+use unmissed::data::{Dataset, Features, Labels, Source};
 use unmissed::predict::{About, Model, Normalize, PredictOptions, file};
 use unmissed::progress::Progress;
 use unmissed::propensity::Propensities;
-use unmissed::request::{NormalizeChoice, TrainControlled, TrainRequest};
+use unmissed::request::{NormalizeChoice, TrainControlled, TrainRequest, Validation};
 use unmissed::train::Trainer;
 use unmissed::{Error, Result};
 
@@ -62,6 +62,7 @@ pub(crate) struct Settings<'py> {
     starts: usize,
     raise_propensities: bool,
     controlled: Option<ControlledRows<'py>>,
+    validation: Option<ValidationRows<'py>>,
     later: Option<Sparse<'py>>,
     /// Which rows have later labels, when not all do.
     later_rows: Option<Vec<bool>>,
@@ -71,6 +72,10 @@ pub(crate) struct Settings<'py> {
 /// A controlled set to train with: features, labels, the pairs that were shown, and the rate.
 #[derive(FromPyObject)]
 pub(crate) struct ControlledRows<'py>(Rows<'py>, Sparse<'py>, Option<Sparse<'py>>, RateGiven<'py>);
+
+/// Rows on which settings are decided: features, labels, and of a controlled set the pairs that were shown and the rate.
+#[derive(FromPyObject)]
+pub(crate) struct ValidationRows<'py>(Rows<'py>, Sparse<'py>, Option<Sparse<'py>>, Option<RateGiven<'py>>);
 
 impl Settings<'_> {
     /// The request that the parameters fill, but for what lies in memory.
@@ -119,6 +124,16 @@ impl Settings<'_> {
     }
 }
 
+/// Features, labels and the pairs that were shown, where they are known, without the interpreter.
+type ShownSlices<'a> = (RowSlices<'a>, Slices<'a>, Option<Slices<'a>>);
+
+/// The same as a data set and labels.
+fn with_shown<'a>(given: Option<&ShownSlices<'a>>) -> Result<Option<(Dataset<'a>, Option<Labels<'a>>)>> {
+    let Some((rows, labels, shown)) = given else { return Ok(None) };
+    let shown = shown.as_ref().map(|shown| shown.labels()).transpose()?;
+    Ok(Some((Dataset::new(Some(rows.features()?), labels.labels()?)?, shown)))
+}
+
 /// Trains a model; also gives what was found on the way: propensities that were learned or used (those that were raised are marked),
 /// and what to warn of.
 #[pyfunction]
@@ -139,21 +154,26 @@ pub(crate) fn train<'py>(
             Some((rows.slices()?, labels.slices()?, shown.as_ref().map(Sparse::slices).transpose()?))
         }
     };
+    let validation = match &settings.validation {
+        None => None,
+        Some(ValidationRows(rows, labels, shown, rates)) => {
+            let rate = rates.as_ref().map(RateGiven::rate).transpose()?;
+            request.validation = Some(Validation { rate, ..Validation::default() });
+            Some((rows.slices()?, labels.slices()?, shown.as_ref().map(Sparse::slices).transpose()?))
+        }
+    };
     let later_rows = settings.later_rows.clone();
     let (model, trained) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
         let later = later.map(|later| later.labels()).transpose()?;
-        let controlled = match &controlled {
-            None => None,
-            Some((rows, labels, shown)) => {
-                let shown = shown.as_ref().map(|shown| shown.labels()).transpose()?;
-                Some((Dataset::new(Some(rows.features()?), labels.labels()?)?, shown))
-            }
-        };
+        let (controlled, validation) = (with_shown(controlled.as_ref())?, with_shown(validation.as_ref())?);
         let mut trainer = Trainer::new(request).progress(watch);
         trainer = propensities.iter().fold(trainer, Trainer::propensities);
         trainer = weights.iter().fold(trainer, |trainer, weights| trainer.weights(weights));
         trainer = controlled.iter().fold(trainer, |trainer, (data, shown)| trainer.controlled(data, shown.as_ref()));
+        trainer = validation.iter().fold(trainer, |trainer, (data, _)| trainer.validation(data));
+        let validation_shown = validation.iter().filter_map(|(_, shown)| shown.as_ref());
+        trainer = validation_shown.fold(trainer, Trainer::validation_shown);
         trainer = later.iter().fold(trainer, |trainer, later| trainer.later(later, later_rows.as_deref()));
         trainer.train(&data)
     })?;

@@ -4,6 +4,7 @@ use crate::errors::exception;
 use pyo3::prelude::*;
 use unmissed::data::formats::FORMATS;
 use unmissed::data::generators::GENERATORS;
+use unmissed::experiments::EXPERIMENTS;
 use unmissed::losses::LOSSES;
 use unmissed::metrics::{self, Estimator, METRICS, Shape};
 use unmissed::optimize::methods::METHODS;
@@ -35,6 +36,7 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
         "trees" => entries(TREE_BUILDERS),
         "objectives" => entries(OBJECTIVES),
         "methods" => entries(METHODS),
+        "experiments" => entries(EXPERIMENTS),
         _ => {
             let names = [
                 "formats",
@@ -48,6 +50,7 @@ pub(crate) fn registry(name: &str) -> PyResult<Vec<(&'static str, &'static str)>
                 "objectives",
                 "methods",
                 "trees",
+                "experiments",
             ];
             return Err(exception(spec::unknown("registry", name, &names)));
         }

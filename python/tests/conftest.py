@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -37,6 +38,13 @@ class Case:
 
     def path(self, name: str) -> pathlib.Path:
         return self.folder / f"{name}.txt"
+
+
+def run_page(page: str) -> None:
+    """Runs all blocks of Python on a page, one after the other, in the current folder."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks
+    exec(compile("\n".join(blocks), page, "exec"), {"__name__": "page"})
 
 
 @pytest.fixture(params=["case1", "case2"])

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run_page
 
 import unmissed as um
 
@@ -22,7 +22,7 @@ def test_examples_hold(name):
 
 
 def test_public_functions_have_examples():
-    without = {"Audit", "Comparison", "Data", "Finding", "FormatError", "Report", "Row", "RowPropensity", "__version__", "compat", "datasets"}
+    without = {"Audit", "Comparison", "Data", "Finding", "FormatError", "Report", "Row", "RowPropensity", "Split", "Survey", "__version__", "compat", "datasets"}
     for name in set(um.__all__) - without:
         assert ">>>" in getattr(um, name).__doc__, name
     finder = doctest.DocTestFinder()
@@ -42,15 +42,51 @@ def test_the_package_says_that_it_is_typed():
     assert (pathlib.Path(um.__file__).parent / "py.typed").exists()
 
 
-@pytest.mark.parametrize("page", ["docs/coming_from.md", "docs/python.md", "python/README.md"])
+#: Pages whose code is run here; that of docs/tutorials/pytorch.md is run by tests_frameworks.
+PAGES = [
+    "docs/coming_from.md",
+    "docs/python.md",
+    "docs/tutorials/audit-another-library.md",
+    "docs/tutorials/five-hundred-judgements.md",
+    "docs/tutorials/later-snapshot.md",
+    "docs/tutorials/many-labels.md",
+    "docs/tutorials/ratings-and-random-sample.md",
+    "python/README.md",
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     """All blocks of a page, one after the other."""
     pytest.importorskip("sklearn")
-    text = (ROOT / page).read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks
     monkeypatch.chdir(tmp_path)
-    exec("\n".join(blocks), {})
+    # The tutorial about very many labels at a size that tests can afford.
+    monkeypatch.setenv("TUTORIAL_LABELS", "2000")
+    run_page(page)
+
+
+def test_every_tutorial_is_run():
+    tutorials = {f"docs/tutorials/{path.name}" for path in (ROOT / "docs" / "tutorials").glob("*.md")}
+    assert tutorials - set(PAGES) == {"docs/tutorials/pytorch.md"}
+
+
+def test_the_reference_has_every_public_name():
+    named = " ".join(path.read_text() for path in (ROOT / "docs" / "api").glob("*.md"))
+    listed = set(re.findall(r"^\.\. auto(?:function|class|exception):: (\w+)$", named, re.MULTILINE))
+    modules = set(re.findall(r"^\.\. automodule:: unmissed\.(\w+)$", named, re.MULTILINE))
+    assert listed == set(um.__all__) - {"__version__", "compat", "datasets", "types"}
+    assert {"compat", "datasets", "types", "torch", "torchmetrics", "huggingface", "ray"} <= modules
+
+
+def test_links_between_pages_lead_somewhere():
+    """What a plain viewer of Markdown follows; `make docs` also checks headings."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "scripts" / "data" / "README.md"]
+    assert len(pages) > 30
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            # Pictures of the gallery are drawn when the site is built.
+            if "://" not in target and not target.startswith("gallery/"):
+                assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
 
 
 def test_the_quick_start_notebook_runs(tmp_path):

@@ -10,8 +10,9 @@ number, `Evaluator` takes rows batch by batch, and `audit` combines everything. 
 `propensities`, `fit_propensity` and `estimate_propensity` give the probability that a relevant label is observed. `OneVsRest`
 trains models, `LabelTree` those for very many labels, `optimize_predictions` chooses the labels that are best for a metric,
 `cross_val_top_k` predicts rows with models that were not trained on them, and `scorer` turns a metric into a scikit-learn scorer.
-`read`, `write` and `datasets` provide data, `stats` describes them, `mask` removes labels, `compat` has the functions of other
-libraries, and `types` the types of arguments.
+`read`, `write` and `datasets` provide data, `stats` describes them, `split` divides them, `mask` removes labels, `impute` adds those that a
+hierarchy implies, and `survey_from_ratings` makes a controlled set. `reproduce` runs the paper's experiments, `compat` has the functions of
+other libraries, and `types` the types of arguments.
 
 Importing the package imports nothing else, not even numpy: the imports of a name are loaded when it is first used.
 """
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ._crossval import cross_val_top_k as cross_val_top_k
     from ._data import Data as Data
     from ._data import read as read
+    from ._data import set_max_size as set_max_size
     from ._data import stats as stats
     from ._data import write as write
     from ._dataset import evaluate_dataset as evaluate_dataset
@@ -51,10 +53,16 @@ if TYPE_CHECKING:
     from ._optimize import optimize_predictions as optimize_predictions
     from ._propensity import Propensities as Propensities
     from ._propensity import propensities as propensities
+    from ._rearrange import Split as Split
+    from ._rearrange import Survey as Survey
+    from ._rearrange import impute as impute
+    from ._rearrange import split as split
+    from ._rearrange import survey_from_ratings as survey_from_ratings
     from ._report import Comparison as Comparison
     from ._report import Finding as Finding
     from ._report import Report as Report
     from ._report import Row as Row
+    from ._reproduce import reproduce as reproduce
     from ._row_propensity import RowPropensity as RowPropensity
     from ._row_propensity import fit_row_propensity as fit_row_propensity
     from ._scorer import scorer as scorer
@@ -66,7 +74,7 @@ _HOME = {
     "_annotate": ["AnnotationPlan", "JudgedPairs", "annotation_plan"],
     "_audit": ["Audit", "audit"],
     "_crossval": ["cross_val_top_k"],
-    "_data": ["Data", "read", "stats", "write"],
+    "_data": ["Data", "read", "set_max_size", "stats", "write"],
     "_dataset": ["evaluate_dataset"],
     "_estimate": ["estimate_propensity", "fit_propensity"],
     "_evaluate": ["evaluate"],
@@ -76,7 +84,9 @@ _HOME = {
     "_models": ["OneVsRest"],
     "_optimize": ["OptimizedPredictions", "optimize_predictions"],
     "_propensity": ["Propensities", "propensities"],
+    "_rearrange": ["Split", "Survey", "impute", "split", "survey_from_ratings"],
     "_report": ["Comparison", "Finding", "Report", "Row"],
+    "_reproduce": ["reproduce"],
     "_row_propensity": ["RowPropensity", "fit_row_propensity"],
     "_scorer": ["scorer"],
     "_stream": ["Evaluator"],

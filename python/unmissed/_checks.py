@@ -67,6 +67,20 @@ def array(values: Any, what: str) -> Array:
     return found
 
 
-def optional(check: Callable[..., T], value: Any, what: str, *bounds: int) -> T | None:
+def pairs(value: Any, what: str, expected: str) -> list[tuple[int, int]]:
+    """Pairs of whole numbers that fit into 32 bits."""
+    if not hasattr(value, "__iter__"):
+        raise ValueError(f"{what} does not hold pairs: expected {expected}, found {value!r}")
+    found = []
+    for place, pair in enumerate(value):
+        try:
+            one, other = (whole(part, what, most=2**32 - 1) for part in pair)
+        except (TypeError, ValueError):
+            raise ValueError(f"{what}, pair {place}: expected {expected} as whole numbers from 0, found {pair!r}") from None
+        found.append((one, other))
+    return found
+
+
+def optional(check: Callable[..., T], value: Any, what: str, *more: Any) -> T | None:
     """What is there, checked."""
-    return None if value is None else check(value, what, *bounds)
+    return None if value is None else check(value, what, *more)

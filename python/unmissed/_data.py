@@ -167,6 +167,31 @@ def write(
     return [str(one) for one in files]
 
 
+def set_max_size(size: int | str) -> int:
+    """Bound what compressed files (gzip, zstd, npz) may expand to, so that a small file cannot fill the memory.
+
+    The bound holds for all files that the process reads from then on. Without a call it is 64 GB.
+
+    Parameters
+    ----------
+    size : int or str
+        Bytes, or a text such as ``"500MB"`` or ``"200GB"``.
+
+    Returns
+    -------
+    int
+        The former bound, in bytes.
+
+    Examples
+    --------
+    >>> import unmissed as um
+    >>> before = um.set_max_size("500MB")
+    >>> um.set_max_size(before)
+    500000000
+    """
+    return _core.set_max_size(size if isinstance(size, str) else str(whole(size, "size", 1)))
+
+
 def stats(
     y: LabelsLike,
     *,

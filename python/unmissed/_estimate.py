@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, _inputs
 from ._annotate import JudgedPairs, judged_of
-from ._checks import number, optional, text, whole
+from ._checks import number, optional, pairs, text, whole
 from ._choices import rate_of
 from ._data import Data
 from ._deprecated import renamed
@@ -23,22 +23,6 @@ def _controlled(controlled: Any, rate: Any, columns: int) -> tuple[_inputs.Matri
     if controlled is None or rate is None:
         raise ValueError("a controlled set needs both controlled= and rate=")
     return _inputs.labels(controlled, "controlled", columns), rate_of(rate)
-
-
-def _pairs(value: Any, what: str, expected: str) -> list[tuple[int, int]] | None:
-    """Pairs of whole numbers that fit into 32 bits."""
-    if value is None:
-        return None
-    if not hasattr(value, "__iter__"):
-        raise ValueError(f"{what} does not hold pairs: expected {expected}, found {value!r}")
-    pairs = []
-    for place, pair in enumerate(value):
-        try:
-            one, other = (whole(part, what, most=2**32 - 1) for part in pair)
-        except (TypeError, ValueError):
-            raise ValueError(f"{what}, pair {place}: expected {expected} as whole numbers from 0, found {pair!r}") from None
-        pairs.append((one, other))
-    return pairs
 
 
 def _options(**given: Any) -> list[tuple[str, str]]:
@@ -198,9 +182,9 @@ def estimate_propensity(
         "rows": None if X is None else _inputs.features(X, "X"),
         "controlled": None if controlled is None and rate is None else _controlled(controlled, rate, labels.columns),
         "later": None if later is None else _inputs.labels(later, "later", labels.columns),
-        "hierarchy": _pairs(hierarchy, "hierarchy", "(child, parent)"),
-        "bought": _pairs(bought, "bought", "(label, item)"),
-        "viewed": _pairs(viewed, "viewed", "(item, row)"),
+        "hierarchy": optional(pairs, hierarchy, "hierarchy", "(child, parent)"),
+        "bought": optional(pairs, bought, "bought", "(label, item)"),
+        "viewed": optional(pairs, viewed, "viewed", "(item, row)"),
         "judged": judged_of(judged, None, None),
         "options": _options(
             curve=optional(text, curve, "curve"),

@@ -204,6 +204,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shown: LabelsLike | None = None,
         later: LabelsLike | None = None,
         later_rows: NumbersLike | None = None,
+        validation: Data | tuple[FeaturesLike, LabelsLike] | None = None,
+        validation_rate: RateLike | None = None,
+        validation_shown: LabelsLike | None = None,
     ) -> OneVsRest:
         """Train.
 
@@ -223,12 +226,24 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         later : labels, optional
             A later snapshot of the training rows, in the same order: its labels replace the observed ones.
         later_rows : array-like of int, optional
-            The rows that have later labels, if not all do. The others are corrected by row-dependent propensities.
+            The rows that have later labels, when not all do. The others are corrected by row-dependent propensities.
+        validation : Data or (features, labels), optional
+            With ``tune=True``: the rows that decide between settings, instead of rows that are held out of the training data. Their labels
+            are complete, or those of a controlled set.
+        validation_rate : str, float, tuple or array-like, optional
+            The rate at which labels of `validation` were shown, when it is a controlled set.
+        validation_shown : labels, optional
+            The pairs of `validation` that were shown, relevant or not, when it is a controlled set and they are known.
 
         Returns
         -------
         OneVsRest
             The model itself.
+
+        Notes
+        -----
+        There is no ``sample_weight``: propensities weight pairs of a row and a label, and a weight of the row would multiply all of them.
+        Repeat rows, or leave them out; labels are weighted by `weights`.
         """
         if isinstance(X, Data):
             data = X
@@ -239,6 +254,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(warning, UserWarning, stacklevel=2)
         settings = self._settings(given) | {
             "controlled": _controlled(controlled, rate, shown, labels.columns),
+            "validation": _validation(validation, validation_rate, validation_shown, labels.columns),
             "later": None if later is None else _inputs.labels(later, "later", labels.columns),
             "later_rows": None if later_rows is None else _row_set(later_rows, labels.rows),
         }
@@ -276,6 +292,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "starts": whole(self.starts, "starts"),
             "raise_propensities": bool(self.raise_propensities),
             "controlled": None,
+            "validation": None,
             "later": None,
             "later_rows": None,
             "seed": _seed(self.random_state),
@@ -371,14 +388,31 @@ def _controlled(controlled: Any, rate: Any, shown: Any, columns: int) -> tuple[M
         return None
     if rate is None:
         raise ValueError("a controlled set needs the rate at which its labels were shown: pass rate=")
-    if isinstance(controlled, Data):
-        X, y = controlled.X, controlled.y
-    elif isinstance(controlled, tuple) and len(controlled) == 2:
-        X, y = controlled
-    else:
-        raise ValueError(f"controlled has no features: expected Data or (features, labels), found {type(controlled).__name__}")
     pairs = None if shown is None else _inputs.labels(shown, "shown", columns)
-    return _inputs.features(X, "controlled"), _inputs.labels(y, "controlled", columns), pairs, rate_of(rate)
+    return *_rows_of(controlled, "controlled", columns), pairs, rate_of(rate)
+
+
+def _validation(validation: Any, rate: Any, shown: Any, columns: int) -> tuple[Matrix | Array, Matrix, Matrix | None, float | Array | None] | None:
+    """Features and labels of the rows that decide; of a controlled set also the shown pairs and the rate."""
+    if validation is None:
+        if rate is not None or shown is not None:
+            raise ValueError("validation_rate= and validation_shown= belong to rows that decide: pass them as validation=")
+        return None
+    if shown is not None and rate is None:
+        raise ValueError("validation_shown= belongs to a controlled set: pass its rate as validation_rate=")
+    pairs = None if shown is None else _inputs.labels(shown, "validation_shown", columns)
+    return *_rows_of(validation, "validation", columns), pairs, rate_of(rate)
+
+
+def _rows_of(given: Any, what: str, columns: int) -> tuple[Matrix | Array, Matrix]:
+    """Features and labels of rows that come beside the training data."""
+    if isinstance(given, Data):
+        X, y = given.X, given.y
+    elif isinstance(given, tuple) and len(given) == 2:
+        X, y = given
+    else:
+        raise ValueError(f"{what} has no features: expected Data or (features, labels), found {type(given).__name__}")
+    return _inputs.features(X, what), _inputs.labels(y, what, columns)
 
 
 def _row_set(rows: Any, count: int) -> list[bool]:

@@ -38,6 +38,7 @@ __all__ = [
     "PropensitiesLike",
     "PropensityLike",
     "RateLike",
+    "RatingsLike",
     "ScoresLike",
     "SparseMatrix",
     "TargetsLike",
@@ -116,6 +117,9 @@ PropensitiesLike: TypeAlias = (
 
 #: The rate of a controlled set: ``"16/300"``, ``(16, 300)``, a number, or a number for each label.
 RateLike: TypeAlias = str | float | tuple[int, int] | NumbersLike
+
+#: Ratings: a file, a data frame with users, items and ratings, or (user, item, rating) each.
+RatingsLike: TypeAlias = Path | DataFrame | Iterable[tuple[Any, Any, SupportsFloat]]
 
 #: Groups of labels: a kind, or the name of each label's group.
 GroupsLike: TypeAlias = bool | str | Sequence[str | None]

@@ -4,6 +4,7 @@ use crate::args::Global;
 use crate::bar::Bar;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use unmissed::data::printable;
 use unmissed::error::ErrorKind;
 use unmissed::progress::Progress;
 use unmissed::report::{Document, Limit, Screen, renderers};
@@ -66,6 +67,12 @@ impl App {
         App { global, bar: Bar::new(visible) }
     }
 
+    /// Bounds what compressed files may expand to.
+    pub(crate) fn bound_files(&self) -> Outcome<()> {
+        unmissed::data::set_max_size(self.global.max_size)?;
+        Ok(())
+    }
+
     /// The threads that the command runs on.
     pub(crate) fn pool(&self) -> Outcome<rayon::ThreadPool> {
         let threads = self.global.threads.map_or(0, usize::from);
@@ -117,19 +124,25 @@ impl App {
         if !self.global.quiet {
             self.bar.clear();
             // A closed standard error leaves nobody to tell.
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", harmless(text));
         }
     }
 
     /// Tells people why the command failed.
     pub(crate) fn complain(&self, failure: &Failure) {
         self.bar.clear();
-        let _ = match failure {
-            Failure::Error(error) => writeln!(io::stderr(), "error: {error:#}"),
-            Failure::Stdout(cause) => writeln!(io::stderr(), "error: cannot write to standard output: {cause}"),
-            Failure::Gate(why) => writeln!(io::stderr(), "failed: {why}"),
+        let text = match failure {
+            Failure::Error(error) => format!("error: {error:#}"),
+            Failure::Stdout(cause) => format!("error: cannot write to standard output: {cause}"),
+            Failure::Gate(why) => format!("failed: {why}"),
         };
+        let _ = writeln!(io::stderr(), "{}", harmless(&text));
     }
+}
+
+/// Lines without anything that steers a terminal: names of files and models come from elsewhere.
+fn harmless(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// The width that tables may take: the terminal's, or any in a pipe.

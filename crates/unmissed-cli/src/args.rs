@@ -7,6 +7,7 @@ use unmissed::Error;
 use unmissed::data::formats::{self, Content, Expected, Holds, ReadOptions};
 use unmissed::data::{Csr, Dataset, Names, NamesOf, TextFile, Texts};
 use unmissed::report::renderers::RENDERERS;
+use unmissed::request::byte_size;
 use unmissed::spec::{Named, Spec};
 
 use crate::app::{App, Outcome};
@@ -21,6 +22,9 @@ pub(crate) struct Global {
     /// Number of threads; results do not depend on it [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// How much a compressed file may expand to, so that a small one cannot fill the memory
+    #[arg(long, global = true, value_name = "SIZE", default_value = "64GB", value_parser = byte_size)]
+    pub(crate) max_size: u64,
     /// Print only results and errors, no progress and no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -245,4 +249,21 @@ pub(crate) fn stem(path: &Path) -> String {
         stem = stem.strip_suffix(ending).unwrap_or(stem);
     }
     stem.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        global: Global,
+    }
+
+    #[test]
+    fn files_are_bounded_as_the_library_bounds_them() {
+        assert_eq!(Command::parse_from(["unmissed"]).global.max_size, unmissed::data::DEFAULT_MAX_SIZE);
+    }
 }

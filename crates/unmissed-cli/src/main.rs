@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     #[cfg(unix)]
     bus_error::explain();
     let app = App::new(cli.global);
-    match app.pool().and_then(|pool| pool.install(|| cli.command.run(&app))) {
+    match app.bound_files().and_then(|()| app.pool()).and_then(|pool| pool.install(|| cli.command.run(&app))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {

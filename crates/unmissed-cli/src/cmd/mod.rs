@@ -10,6 +10,7 @@ mod generate;
 mod impute;
 mod inspect;
 mod list;
+mod man;
 mod mask;
 mod optimize;
 mod predict;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Convert(convert::Args),
     List(list::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Command {
@@ -67,6 +69,7 @@ impl Command {
             Command::Convert(args) => convert::run(args, app),
             Command::List(args) => list::run(args, app),
             Command::Completions(args) => completions::run(args, app),
+            Command::Man(args) => man::run(args, app),
         }
     }
 }

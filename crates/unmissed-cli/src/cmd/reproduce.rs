@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use unmissed::audit::provenance::shell;
 use unmissed::cells;
-use unmissed::experiments::{Context, EXPERIMENTS, Experiment, Size, YahooR3, data_folders, find, page};
+use unmissed::experiments::{Context, EXPERIMENTS, Size, YahooR3, choose, data_folders, page};
 use unmissed::report::{Document, Table};
 
 /// Reproduce the paper's tables and figures, with our numbers beside its own
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     if args.list {
         return app.emit(&Document::new().table(listed()));
     }
-    let experiments = chosen(&args.names)?;
+    let experiments = choose(&args.names)?;
     let folder = folder(&args.output)?;
     let context = Context {
         size: if args.quick { Size::Quick } else { Size::Full },
@@ -89,12 +89,4 @@ fn listed() -> Table {
         table.row(cells![experiment.name(), experiment.reproduces(), experiment.needs(), took.quick, took.full]);
     }
     table
-}
-
-/// The experiments that were asked for, each once, in the order of the list.
-fn chosen(names: &[String]) -> Outcome<Vec<&'static dyn Experiment>> {
-    let named: Vec<_> = names.iter().filter(|name| *name != "all").map(|name| find(name)).collect::<unmissed::Result<_>>()?;
-    let all = named.len() < names.len();
-    let wanted = |experiment: &&dyn Experiment| all || named.iter().any(|other| other.name() == experiment.name());
-    Ok(EXPERIMENTS.iter().copied().filter(wanted).collect())
 }

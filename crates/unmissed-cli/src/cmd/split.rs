@@ -18,7 +18,8 @@ others are renumbered, as listed in labels.csv), and rows are drawn into train.t
 
 With --controlled RANDOM: the ratings that users chose to give (DATA) and ratings of randomly drawn items (RANDOM) \
 become train.txt (half of a user's positive ratings are features, half are labels), controlled.txt (labels are the \
-positive ratings of the random part) and controlled_shown.txt (the items that were shown, whether liked or not).
+positive ratings of the random part) and controlled_shown.txt (the items that were shown, whether liked or not). Names \
+are kept: items.txt names the labels, train_users.txt and controlled_users.txt the rows (--label-names, --row-names).
 
 Examples:
   unmissed split train.txt test.txt --min-positives 20 --test 0.3 --seed 1 -o resplit
@@ -113,6 +114,10 @@ fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
     write_data(&folder, "train", &survey.train, app)?;
     write_data(&folder, "controlled", &survey.controlled, app)?;
     write_data(&folder, "controlled_shown", &Dataset::new(None, survey.shown.clone())?, app)?;
+    let users = |rows: &[usize]| rows.iter().map(|row| chosen.users[*row].as_str()).collect::<Vec<_>>();
+    write_names(&folder.join("items.txt"), chosen.items.iter().map(String::as_str), app)?;
+    write_names(&folder.join("train_users.txt"), users(&survey.train_users).into_iter(), app)?;
+    write_names(&folder.join("controlled_users.txt"), users(&survey.controlled_users).into_iter(), app)?;
     let mut table = Table::new("survey", ["part", "users", "items", "positives"]);
     for (name, part) in [("train", &survey.train), ("controlled", &survey.controlled)] {
         table.row(cells![name, part.rows(), part.labels().cols(), part.labels().nnz()]);
@@ -134,4 +139,16 @@ fn controlled(args: &Args, random: &Path, app: &App) -> Outcome<()> {
 
 fn write_data(folder: &Path, stem: &str, data: &Dataset<'static>, app: &App) -> Outcome<()> {
     args::write(&Content::Data(data.clone()), &folder.join(format!("{stem}.txt")), Some("xmc"), app)
+}
+
+/// Writes a line for each name.
+fn write_names<'a>(path: &Path, names: impl Iterator<Item = &'a str>, app: &App) -> Outcome<()> {
+    let mut output = Output::create(path)?;
+    for name in names {
+        output.put(name.as_bytes())?;
+        output.put(b"\n")?;
+    }
+    output.finish()?;
+    app.note(&format!("wrote {}", path.display()));
+    Ok(())
 }

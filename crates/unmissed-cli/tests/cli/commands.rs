@@ -81,6 +81,9 @@ fn surveys_become_training_and_controlled_sets() {
     let json = dir.json("split ratings.csv --controlled random.csv --from ratings --positive 4 -o out");
     assert_eq!((json["shown"].as_f64(), json["items"].as_u64()), (Some(4.0), Some(12)));
     assert_eq!((json["train_users"].as_u64(), json["controlled_users"].as_u64()), (Some(20), Some(10)));
+    assert_eq!(dir.read("out/items.txt"), (0..12).map(|item| format!("{item}\n")).collect::<String>());
+    assert_eq!(dir.read("out/train_users.txt"), (0..20).map(|user| format!("{user}\n")).collect::<String>());
+    assert_eq!(dir.read("out/controlled_users.txt"), (20..30).map(|user| format!("{user}\n")).collect::<String>());
     assert_eq!(dir.json("stats out/controlled_shown.txt")[0]["statistics"]["labels_per_row_mean"], 4.0);
     let all = dir.json("split ratings.csv --controlled random.csv --from ratings --positive 4 --train-users all -o all");
     assert_eq!(all["train_users"], 30);

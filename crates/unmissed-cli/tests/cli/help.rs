@@ -61,6 +61,17 @@ fn completions_know_the_commands() {
 }
 
 #[test]
+fn every_command_has_a_manual_page() {
+    let dir = Workdir::new();
+    dir.run("man -o man1").ok();
+    for command in commands(&dir).iter().map(|command| format!("unmissed {command}")).chain(["unmissed".to_owned()]) {
+        let page = dir.read(&format!("man1/{}.1", command.replace(' ', "-")));
+        assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}: {page}");
+    }
+    assert!(dir.read("man1/unmissed-split.1").contains("min\\-positives"));
+}
+
+#[test]
 fn lists_name_what_the_options_take() {
     let dir = Workdir::new();
     let formats = dir.run("list formats --format csv").ok();

@@ -17,6 +17,8 @@ mod predict;
 mod propensity;
 mod reproduce;
 mod rows;
+mod security;
 mod train;
 mod trees;
+mod tutorials;
 mod workdir;

@@ -63,7 +63,7 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
         ("--solver adam --epochs 18446744073709551615", "the solver's number of epochs is out of range"),
         ("--clip 0.5", "the clip is out of range"),
         ("--propensity powr", "unknown propensity model 'powr'; did you mean 'power'?"),
-        ("--memory many", "cannot read the size of the memory"),
+        ("--memory many", "cannot read a size in bytes"),
         ("--tune --grid defalt", "unknown grid 'defalt'; did you mean 'default'?"),
         ("--tune --grid paper --solver newton", "the grid 'paper' is for Adam"),
         ("--tune --criterion precison@1", "unknown metric 'precison'; did you mean 'precision'?"),
@@ -143,7 +143,7 @@ fn a_killed_run_on_trees_is_resumed() {
     assert!(found["resumed"].as_u64().unwrap() >= 2, "{found}");
     let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
     assert!(bytes("whole") == bytes("killed"));
-    let refused = dir.run(&format!("{arguments} large --max-size 1KB")).refused();
+    let refused = dir.run(&format!("{arguments} large --max-model-size 1KB")).refused();
     assert!(refused.contains("would become too large"), "{refused}");
     dir.run("inspect whole --verify").ok();
     // A byte of the last block is found when all of the file is checked.

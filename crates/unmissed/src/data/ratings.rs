@@ -69,24 +69,39 @@ impl Ratings {
         if matches!(fields(first, separator), Ok([_, _, rating]) if lexical_core::parse::<f32>(rating).is_err()) {
             lines.next();
         }
-        let (mut users, mut items) = (Names::default(), Names::default());
-        let mut entries = Vec::new();
+        let mut collected = Collected::default();
         for (line, text) in lines.filter(|(_, text)| !text.is_empty()) {
             let [user, item, rating] = fields(text, separator).map_err(|error| error.at(line))?;
             let rating = number(rating).map_err(|error| error.at(line))?;
-            let (row, column) = (users.id(user).map_err(|e| e.at(line))?, items.id(item).map_err(|e| e.at(line))?);
-            entries.push(Entry { row, column, rating, line });
+            collected.add(user, item, rating, line).map_err(|error| error.at(line))?;
         }
-        if entries.is_empty() {
+        if collected.entries.is_empty() {
             return Err(Error::format("no ratings after the header").expected("lines 'user,item,rating'").at(1));
         }
-        let ((users, rows), (items, columns)) = (users.into_order(), items.into_order());
-        for entry in &mut entries {
-            (entry.row, entry.column) = (rows[entry.row as usize], columns[entry.column as usize]);
+        collected.into_ratings(|user, item, line, first| twice(user, item, format!("another in line {first}")).at(line))
+    }
+
+    /// Takes `(user, item, rating)` from memory; names are ordered as those of a file.
+    ///
+    /// ```
+    /// use unmissed::data::Ratings;
+    /// let ratings = Ratings::from_entries([("10", "b", 4.0), ("9", "a", 2.5)])?;
+    /// assert_eq!((ratings.users, ratings.ratings.row_ids(0)), (vec!["9".to_owned(), "10".to_owned()], &[0][..]));
+    /// # Ok::<(), unmissed::Error>(())
+    /// ```
+    pub fn from_entries<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str, f32)>) -> Result<Ratings> {
+        let mut collected = Collected::default();
+        for (place, (user, item, rating)) in (0u64..).zip(entries) {
+            if !rating.is_finite() {
+                return Err(Error::value(format!("rating {place} (counted from 0) is not finite")).found(rating.to_string()));
+            }
+            collected.add(user.as_bytes(), item.as_bytes(), rating, place)?;
         }
-        let ratings = matrix(users.len(), checked_cols(items.len() as u64)?, entries)
-            .map_err(|(entry, first)| twice(&users[entry.row as usize], &items[entry.column as usize], first).at(entry.line))?;
-        Ok(Ratings { users, items, ratings })
+        if collected.entries.is_empty() {
+            return Err(Error::value("there are no ratings").expected("at least one (user, item, rating)"));
+        }
+        collected
+            .into_ratings(|user, item, place, first| twice(user, item, format!("ratings {first} and {place} (counted from 0)")))
     }
 
     /// Reads a dense matrix: numbers separated by spaces or tabs, a line for each user, 0 where there is no rating.
@@ -207,13 +222,41 @@ fn number(text: &[u8]) -> Result<f32> {
     }
 }
 
-fn twice(user: &str, item: &str, first: u64) -> Error {
+fn twice(user: &str, item: &str, found: String) -> Error {
     let name = |name: &str| shown(name.as_bytes());
     Error::format(format!("item {} is rated twice by user {}", name(item), name(user)))
         .expected("one rating for each user and item")
-        .found(format!("another in line {first}"))
+        .found(found)
 }
 
+/// Ratings with the names that they came with, in the order in which they came.
+#[derive(Default)]
+struct Collected {
+    users: Names,
+    items: Names,
+    entries: Vec<Entry>,
+}
+
+impl Collected {
+    fn add(&mut self, user: &[u8], item: &[u8], rating: f32, line: u64) -> Result<()> {
+        let (row, column) = (self.users.id(user)?, self.items.id(item)?);
+        self.entries.push(Entry { row, column, rating, line });
+        Ok(())
+    }
+
+    /// The matrix; `clash` is the error for a pair that is rated twice, given its names and both lines.
+    fn into_ratings(mut self, clash: impl Fn(&str, &str, u64, u64) -> Error) -> Result<Ratings> {
+        let ((users, rows), (items, columns)) = (self.users.into_order(), self.items.into_order());
+        for entry in &mut self.entries {
+            (entry.row, entry.column) = (rows[entry.row as usize], columns[entry.column as usize]);
+        }
+        let ratings = matrix(users.len(), checked_cols(items.len() as u64)?, self.entries)
+            .map_err(|(entry, first)| clash(&users[entry.row as usize], &items[entry.column as usize], entry.line, first))?;
+        Ok(Ratings { users, items, ratings })
+    }
+}
+
+/// One rating, and the line (or place) that it came from.
 struct Entry {
     row: u32,
     column: u32,

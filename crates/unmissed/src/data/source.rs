@@ -1,6 +1,7 @@
 //! Where bytes come from: a file, mapped or read, plain or compressed, a pipe, or standard input (`-`).
 
 use super::file_stamp::FileStamp;
+use super::max_size::{Bounded, too_large};
 use super::memory_map::MemoryMap;
 use crate::error::{Error, Result};
 use std::fs::File;
@@ -236,8 +237,8 @@ impl Compression {
     fn decoder(self, stream: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Compression::None => stream,
-            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(stream)),
-            Compression::Zstd => Box::new(zstd::Decoder::new(stream)?),
+            Compression::Gzip => Box::new(Bounded::new(flate2::read::MultiGzDecoder::new(stream))),
+            Compression::Zstd => Box::new(Bounded::new(zstd::Decoder::new(stream)?)),
         })
     }
 }
@@ -258,6 +259,9 @@ fn without_mark(mut stream: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + S
 }
 
 fn unreadable(path: &Path, cause: io::Error) -> Error {
+    if let Some(error) = too_large(&cause) {
+        return error.in_file(path);
+    }
     match cause.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
             Error::format(format!("compressed data is broken ({cause})"))

@@ -78,6 +78,14 @@ pub struct Took {
     pub full: &'static str,
 }
 
+/// The experiments with these names, each once, in the order of the list; `all` is all of them.
+pub fn choose(names: &[String]) -> Result<Vec<&'static dyn Experiment>> {
+    let named: Vec<_> = names.iter().filter(|name| *name != "all").map(|name| find(name)).collect::<Result<_>>()?;
+    let all = named.len() < names.len();
+    let wanted = |experiment: &&dyn Experiment| all || named.iter().any(|other| other.name() == experiment.name());
+    Ok(EXPERIMENTS.iter().copied().filter(wanted).collect())
+}
+
 /// The experiment with this name, or an error that suggests a near one.
 pub fn find(name: &str) -> Result<&'static dyn Experiment> {
     spec::find(EXPERIMENTS, "experiment", name)

@@ -7,6 +7,7 @@
 
 mod annotate;
 mod audit;
+mod byte_size;
 mod conventions;
 mod criterion;
 mod evaluate;
@@ -28,6 +29,7 @@ mod weights;
 
 pub use annotate::AnnotateRequest;
 pub use audit::AuditRequest;
+pub use byte_size::byte_size;
 pub(crate) use conventions::{ABSENT_LABELS, COVERAGE_OF, EMPTY_ROWS};
 pub use conventions::{CONVENTIONS, Convention, Conventions};
 pub use criterion::Criterion;

@@ -4,6 +4,7 @@ use super::Args;
 use std::path::PathBuf;
 use unmissed::request::{
     Adam, Dual, JointLearning, Newton, NormalizeChoice, SolverChoice, TrainControlled, TrainLater, TrainRequest, Validation,
+    byte_size,
 };
 use unmissed::{Error, Result};
 
@@ -165,7 +166,7 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         later: evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() }),
         raise: !evidence.keep_propensities,
         normalize: args.scaling.normalize,
-        memory: args.memory.as_deref().map(size).transpose()?,
+        memory: args.memory.as_deref().map(byte_size).transpose()?,
         seed: args.seed.seed,
         ..default()
     })
@@ -179,26 +180,6 @@ pub(super) fn controlled(evidence: &Evidence) -> Option<TrainControlled> {
         judged: evidence.judged.clone(),
         ..TrainControlled::default()
     })
-}
-
-/// A size such as 500MB, 4GB or 1000000.
-pub(super) fn size(text: &str) -> Result<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => Some(1.0),
-        "K" | "KB" => Some(1e3),
-        "M" | "MB" => Some(1e6),
-        "G" | "GB" => Some(1e9),
-        "T" | "TB" => Some(1e12),
-        _ => None,
-    };
-    let number = digits.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    match (number, unit) {
-        (Some(number), Some(unit)) => Ok((number * unit) as u64),
-        _ => Err(Error::value("cannot read the size")
-            .expected("a number with a unit, as in 500MB or 4GB")
-            .found(format!("'{text}'"))),
-    }
 }
 
 #[cfg(test)]
@@ -238,15 +219,5 @@ mod tests {
             ..TrainRequest::by_loss("logistic")
         };
         assert_eq!(filled, expected);
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(size("500MB").ok(), Some(500_000_000));
-        assert_eq!(size("1.5 gb").ok(), Some(1_500_000_000));
-        assert_eq!(size("7").ok(), Some(7));
-        for text in ["", "GB", "-1GB", "1 parsec", "nan", "1e400"] {
-            assert!(size(text).is_err(), "{text}");
-        }
     }
 }

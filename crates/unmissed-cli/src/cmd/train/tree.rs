@@ -1,7 +1,7 @@
 //! `unmissed train --tree`: classifiers on the nodes of trees over labels.
 
 use super::present::{compared, verdict};
-use super::request::{controlled, size};
+use super::request::controlled;
 use super::{Args, ControlledData};
 use crate::app::{App, Outcome};
 use crate::args::check_output;
@@ -12,7 +12,7 @@ use unmissed::cells;
 use unmissed::data::Rate;
 use unmissed::predict::{About, TreeSummary};
 use unmissed::report::{Cell, Document, Shown, Table};
-use unmissed::request::{TreeCorrection, TreeRequest};
+use unmissed::request::{TreeCorrection, TreeRequest, byte_size};
 use unmissed::train::{TreeDestination, TreeTrained, TreeTrainer};
 use unmissed::tree::given;
 use unmissed::{Error, Result};
@@ -72,7 +72,7 @@ pub(super) struct Trees {
     passes: Option<usize>,
     /// Refuse to make a file that is larger: 300MB, 2GB. About how large it becomes is known, and told, after the first parts
     #[arg(long, value_name = "SIZE", requires = "tree")]
-    max_size: Option<String>,
+    max_model_size: Option<String>,
     /// Write the tree into this csv, which given:FILE takes again
     #[arg(long, value_name = "CSV", requires = "tree")]
     tree_out: Option<PathBuf>,
@@ -101,8 +101,8 @@ pub(super) fn run(args: &Args, spec: &str, app: &App) -> Outcome<()> {
     let start = Instant::now();
     let mut request = request(args, spec)?;
     request.check()?;
-    let memory = args.memory.as_deref().map(size).transpose()?;
-    let max_size = args.trees.max_size.as_deref().map(size).transpose()?;
+    let memory = args.memory.as_deref().map(byte_size).transpose()?;
+    let max_size = args.trees.max_model_size.as_deref().map(byte_size).transpose()?;
     let inputs: Vec<_> = std::iter::once(args.data.as_path()).chain(request.tree.file()).collect();
     for output in std::iter::once(&args.output).chain(&args.trees.tree_out) {
         check_output(output, &inputs)?;

@@ -7,7 +7,8 @@
 //! indices where they fit, float32 values, deflate.
 //!
 //! Members are read in an order that lets each one vouch for the next (shape, row offsets, indices, values), so an archive
-//! that unpacks to much more than its matrix is rejected before it is unpacked.
+//! that unpacks to much more than its matrix is refused before it is unpacked; an array that unpacks to more than
+//! [`max_size`](crate::data::max_size) is refused whatever vouches for it.
 
 pub(super) mod array;
 mod sparse;
@@ -15,7 +16,7 @@ mod sparse;
 use super::{Content, Format, ReadOptions};
 use crate::data::output::Output;
 use crate::data::source::{Compression, Source};
-use crate::data::{Csr, Dataset, Features};
+use crate::data::{Bounded, Csr, Dataset, Features};
 use crate::error::{Error, Result};
 use crate::spec::{Named, Spec};
 use array::{Array, write_array, write_header};
@@ -186,7 +187,7 @@ fn read_matrix(source: Source, options: &ReadOptions<'_>) -> Result<Stored> {
         Layout::Sparse(layout) => Stored::Sparse(sparse::read(&mut archive, layout)?),
         Layout::Dense => {
             let file = archive.by_index(0).map_err(|error| broken(&error))?;
-            Stored::Dense(super::npy::content(Array::open("of the archive", file)?, options)?)
+            Stored::Dense(super::npy::content(Array::open("of the archive", Bounded::new(file))?, options)?)
         }
     };
     options.progress.advance(size)?;
@@ -230,7 +231,7 @@ fn member<'a>(archive: &'a mut Archive<'_>, name: &'static str) -> Result<Array<
         }
         error => broken(&error),
     })?;
-    Array::open(name, file)
+    Array::open(name, Bounded::new(file))
 }
 
 fn broken(error: &ZipError) -> Error {

@@ -4,11 +4,12 @@
 //! empty. Tables with the same columns, one after the other, come out as one; before a table with other columns there is an
 //! empty line. Titles, units and notes are left out. A document may have a table of its own for this renderer.
 //!
-//! Texts are written as they are, also those that begin with `=`, `+`, `-` or `@`. Spreadsheets may take such a text for a
-//! formula, but a quote in front of it would change names that programs read back; import columns of a file you do not
-//! trust as text.
+//! Names come from files, and this is read by spreadsheets and terminals, so texts are made harmless for both
+//! ([`spreadsheet_safe`]): a text that begins like a formula gets a quote in front, control characters become escapes. `json` has
+//! texts as they are.
 
 use super::Renderer;
+use crate::data::spreadsheet_safe;
 use crate::report::{Cell, Column, Document, Screen, Table};
 use crate::spec::Named;
 use std::io::{self, Write};
@@ -48,14 +49,14 @@ impl Renderer for Csv {
 fn write_table(table: &Table, header: bool, out: &mut dyn io::Write) -> io::Result<()> {
     let mut writer = ::csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(out);
     if header {
-        writer.write_record(table.columns().iter().map(|column| &column.name))?;
+        writer.write_record(table.columns().iter().map(|column| spreadsheet_safe(&column.name).into_owned()))?;
     }
     let mut digits = Vec::new();
     for row in table.rows() {
         for cell in row {
             digits.clear();
             match cell {
-                Cell::Text(text) => writer.write_field(text.as_bytes())?,
+                Cell::Text(text) => writer.write_field(spreadsheet_safe(text).as_bytes())?,
                 Cell::Int(number) => {
                     write!(digits, "{number}")?;
                     writer.write_field(&digits)?;

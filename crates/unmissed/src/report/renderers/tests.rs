@@ -83,7 +83,7 @@ fn csv_joins_tables_with_the_same_columns() {
         table
     };
     let document = Document::new().table(table("a, \"b\"", 1e-300)).table(table("=1+1", 2.0)).table(Table::new("c", ["x"]));
-    assert_eq!(rendered("csv", &document, None), "name,value\n\"a, \"\"b\"\"\",1e-300\n=1+1,2.0\n\nx\n");
+    assert_eq!(rendered("csv", &document, None), "name,value\n\"a, \"\"b\"\"\",1e-300\n'=1+1,2.0\n\nx\n");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn hostile_texts_are_tamed() {
     assert!(row.starts_with(expected), "{row}");
     let csv = rendered("csv", &hostile(), None);
     let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
-    assert_eq!(&reader.records().next().unwrap().unwrap()[0], HOSTILE);
+    assert_eq!(&reader.records().next().unwrap().unwrap()[0], crate::data::printable(HOSTILE));
 }
 
 /// What every renderer owes to every document.
@@ -171,7 +171,7 @@ fn conformance() {
             for width in [None, Some(0), Some(60), Some(61), Some(100), Some(1_000_000)] {
                 let text = rendered(name, document, width);
                 assert!(text.is_empty() || text.ends_with('\n'), "{name}: {text:?}");
-                if !matches!(name, "csv" | "json") {
+                if name != "json" {
                     let harmless = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
                     assert!(text.chars().all(harmless), "{name}: {text:?}");
                 }

@@ -3,6 +3,7 @@
 //! Written by hand because the bytes may be hostile: nothing is allocated because a header claims it, elements are decoded block by
 //! block as they arrive, and claimed but missing elements are an error.
 
+use crate::data::too_large;
 use crate::error::{Error, Result, shown};
 use std::io::{self, Read, Write};
 
@@ -210,6 +211,9 @@ fn shape_text(shape: &[u64]) -> String {
 }
 
 fn unreadable(name: &str, cause: &io::Error) -> Error {
+    if let Some(error) = too_large(cause) {
+        return error;
+    }
     let why = if cause.kind() == io::ErrorKind::UnexpectedEof { "it ends too early".to_owned() } else { cause.to_string() };
     Error::format(format!("cannot read the array '{name}' ({why})"))
         .hint("the file is truncated or damaged: fetch or write it again")

@@ -1,0 +1,106 @@
+//! Files and names from strangers: what expands without end, and texts that mean something to whoever shows them.
+
+use crate::workdir::Workdir;
+use unmissed::data::Output;
+
+/// What terminals, spreadsheets, browsers, LaTeX and Markdown would act on.
+const EVIL: [&str; 5] = [
+    "=HYPERLINK(1)",
+    "\u{1b}[31mred\u{202e}",
+    "<img src=x onerror=alert(1)>",
+    "\\input{secret} $x$ 100% & _",
+    "[a](b) | `c` **d**",
+];
+
+#[test]
+fn bombs_are_refused_and_the_message_says_what_to_do() {
+    let dir = Workdir::new();
+    let rows = 40_000;
+    let text = format!("{rows} 3\n{}", "0:1 1:1\n".repeat(rows));
+    dir.write("plain.txt", text.as_bytes());
+    for name in ["bomb.txt.gz", "bomb.txt.zst"] {
+        let mut output = Output::create(dir.path(name)).unwrap();
+        output.put(text.as_bytes()).unwrap();
+        output.finish().unwrap();
+    }
+    dir.run("convert plain.txt bomb.npz").ok();
+    for name in ["bomb.txt.gz", "bomb.txt.zst", "bomb.npz"] {
+        let size = std::fs::metadata(dir.path(name)).unwrap().len();
+        assert!(size < 100_000, "{name} is within the bound while it is compressed, not beyond it with {size} bytes");
+        for more in ["", " --no-mmap"] {
+            let message = dir.run(&format!("convert {name} out.txt --max-size 100KB{more}")).refused();
+            assert!(message.contains(name) && message.contains("expand to more than is allowed"), "{message}");
+            assert!(message.contains("at most 100000 bytes") && message.contains("--max-size 200GB"), "{message}");
+        }
+        dir.run(&format!("convert {name} out.txt")).ok();
+        assert_eq!(dir.read("out.txt"), text, "{name}");
+    }
+    // What is not compressed is as large as it is; tables are bounded as data are.
+    dir.run("convert plain.txt out.txt --max-size 100KB").ok();
+    let mut names = Output::create(dir.path("names.txt.gz")).unwrap();
+    (0..rows).for_each(|_| names.put(b"the same name again\n").unwrap());
+    names.finish().unwrap();
+    let evaluate = "evaluate --test plain.txt --predictions plain.txt --max-size 100KB";
+    let message = dir.run(&format!("{evaluate} --label-names names.txt.gz")).refused();
+    assert!(message.contains("names.txt.gz: compressed data expand"), "{message}");
+    let wrong = dir.run("convert plain.txt out.txt --max-size none");
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("a number with a unit"), "{}", wrong.stderr);
+}
+
+#[test]
+fn names_of_strangers_are_harmless_in_every_output() {
+    let dir = Workdir::with_data();
+    let names: Vec<String> = (0..12).map(|label| format!("{}{label}", EVIL[label % EVIL.len()])).collect();
+    dir.write("names.txt", (names.join("\n") + "\n").as_bytes());
+    let harmless = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+    let audit = "audit --train train.txt --test test.txt --predictions p.txt --label-names names.txt -o page.html \
+                 --labels-csv labels.csv --rows-csv rows.csv";
+    for format in ["table", "csv", "markdown", "latex"] {
+        for command in [format!("{audit} --all --format {format}"), format!("stats train.txt --format {format}")] {
+            let out = dir.run(&command).ok();
+            assert!(out.chars().all(harmless), "{command}: {out:?}");
+            if format == "markdown" {
+                assert!(!out.contains("<img") && !out.contains("[a](b)"), "{out}");
+            }
+            if format == "latex" {
+                let typeset = out.lines().filter(|line| !line.starts_with('%'));
+                assert!(typeset.clone().all(|line| !line.contains("\\input")), "{out}");
+            }
+        }
+    }
+    let page = dir.read("page.html");
+    assert!(!page.contains("<img src=x") && page.contains("onerror=alert(1)"), "the name is a text of the page");
+    for file in ["labels.csv", "rows.csv"] {
+        let text = dir.read(file);
+        assert!(text.chars().all(harmless), "{file}");
+        let is_formula = |cell: &str| cell.trim_matches('"').starts_with(['=', '@']);
+        assert!(!text.lines().flat_map(|line| line.split(',')).any(is_formula), "{file}: {text}");
+    }
+    assert!(dir.read("labels.csv").contains("'=HYPERLINK(1)0"));
+}
+
+#[test]
+fn names_in_messages_do_not_steer_the_terminal() {
+    let dir = Workdir::new();
+    let finished = dir.run("stats evil\u{1b}[31m.txt");
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("evil\\u{1b}[31m.txt") && !finished.stderr.contains('\u{1b}'), "{:?}", finished.stderr);
+}
+
+#[test]
+fn archives_cannot_name_files_to_write() {
+    // Members are looked up by the names of scipy's arrays; a path in a name is no path that is ever opened.
+    let dir = Workdir::with_data();
+    dir.run("convert p.txt p.npz").ok();
+    let mut bytes = std::fs::read(dir.path("p.npz")).unwrap();
+    let (from, to) = (b"indices.npy", b"../../x.npy");
+    for start in 0..bytes.len() - from.len() {
+        if bytes[start..].starts_with(from) {
+            bytes[start..start + to.len()].copy_from_slice(to);
+        }
+    }
+    dir.write("evil.npz", &bytes);
+    let message = dir.run("convert evil.npz out.txt").refused();
+    assert!(message.contains("the array 'indices' is missing"), "{message}");
+    assert!(!dir.path("../../x.npy").exists());
+}
