@@ -308,8 +308,8 @@ mod tests {
         let doubtful = ranking(&[("B", 0.02, 0.001, 0.039, false), ("C", 0.3, 0.2, 0.4, true)]);
         assert_eq!(
             doubtful.sentence(),
-            "A is first, but not statistically distinguishable from B (from B: difference 2.0 points, 0.1 to 3.9, no more than 3 \
-             comparisons bring by chance); it is better than the other one"
+            "A is first, but not statistically distinguishable from B (from B: difference 2.0 points, 0.1 to 3.9, no more than expected by \
+             chance among 3 comparisons); it is better than the other one"
         );
         assert_eq!((doubtful.winner(), doubtful.undecided()), (None, vec!["B"]));
     }

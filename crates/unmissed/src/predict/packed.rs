@@ -343,7 +343,7 @@ mod tests {
         packed.spread(&mut lookup);
         for step in [1usize, 2, 5, 17, 99, 499, 1000] {
             let features: Vec<u32> = (0..70_000).step_by(step).collect();
-            let values: Vec<f32> = features.iter().map(|feature| (*feature as f32).sin()).collect();
+            let values: Vec<f32> = features.iter().map(|feature| (*feature as f32).cos()).collect();
             let (mut spread, mut searched) = ([0.0; WIDTH], [0.0; WIDTH]);
             packed.add_spread(&lookup, &features, &values, &mut spread);
             packed.add_searched(&features, &values, &mut searched);

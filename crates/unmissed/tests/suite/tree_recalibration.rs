@@ -146,7 +146,7 @@ fn the_guard_decides_and_files_keep_what_was_decided() {
     let plain = TreeTrainer::new(TreeRequest { controlled: None, ..asked(1) }).train(&train).unwrap().0;
     assert_eq!(kept == plain, !table.taken);
     // Without the set, or with one of other labels, there is an error.
-    assert!(TreeTrainer::new(asked(1)).train(&train).unwrap_err().to_string().contains("not passed along"));
+    assert!(TreeTrainer::new(asked(1)).train(&train).unwrap_err().to_string().contains("not passed"));
     let other = words(50, 80, LABELS + 1, 5);
     assert!(TreeTrainer::new(asked(1)).controlled(&other, None).train(&train).is_err());
 }
