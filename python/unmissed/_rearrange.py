@@ -209,10 +209,11 @@ def survey_from_ratings(
     >>> survey.controlled.y.toarray().tolist(), survey.shown.toarray().tolist()
     ([[1, 0, 0]], [[1, 0, 1]])
     """
-    given = [_ratings(one, what, optional(text, format, "format")) for one, what in ((chosen, "chosen"), (random, "random"))]
+    kind = optional(text, format, "format")
+    of_choice, at_random = _ratings(chosen, "chosen", kind), _ratings(random, "random", kind)
     least, users, seed = number(positive, "positive"), text(train_users, "train_users"), whole(random_state, "random_state")
     with working(n_jobs) as how:
-        found = _core.survey_from_ratings(*given, least, users, seed, how)
+        found = _core.survey_from_ratings(of_choice, at_random, least, users, seed, how)
     shown, items, uniform = found["rate"]
     rate = f"{int(shown)}/{items}" if uniform else shown / items
     names = (found[name] for name in ("items", "train_users", "controlled_users"))

@@ -28,3 +28,18 @@ pub fn byte_size(text: &str) -> Result<u64> {
             .found(format!("'{text}'"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(byte_size("500MB").ok(), Some(500_000_000));
+        assert_eq!(byte_size("1.5 gb").ok(), Some(1_500_000_000));
+        assert_eq!(byte_size("7").ok(), Some(7));
+        for text in ["", "GB", "-1GB", "1 parsec", "nan", "1e400"] {
+            assert!(byte_size(text).is_err(), "{text}");
+        }
+    }
+}
