@@ -303,5 +303,5 @@ fn estimates_that_would_be_meaningless_are_left_out_by_default() {
     assert!(found("precision", "tiny") > 0);
     let findings: Vec<_> = result.findings.iter().filter(|finding| finding.code == "U009").collect();
     assert_eq!(findings.len(), 2);
-    assert!(findings.iter().all(|f| f.message.starts_with("with tiny, unbiased ") && f.message.contains("2 of 2 rows looked at")));
+    assert!(findings.iter().all(|f| f.message.starts_with("with tiny, unbiased ") && f.message.contains("2 of 2 sampled rows")));
 }

@@ -119,7 +119,7 @@ fn scores_that_are_the_wrong_way_up() {
     let turned: Vec<f32> = own.values().iter().map(|score| 1.0 - score).collect();
     let turned = unmissed::data::Scores::new(LABELS.into(), own.offsets().to_vec(), own.ids().to_vec(), turned).unwrap();
     let (code, message) = only(&truth, &turned);
-    assert!(code == "U023" && message.starts_with("the label that mine gives the lowest score is observed in "), "{message}");
+    assert!(code == "U023" && message.starts_with("the label with the lowest score of mine is observed in "), "{message}");
     // Scores for all labels, as probabilities of the complement.
     let dense = (0..rows).map(|row| {
         let own = labels_of(row);

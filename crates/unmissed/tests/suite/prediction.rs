@@ -225,7 +225,7 @@ fn options_that_make_no_sense_are_refused() {
         (PredictOptions { k: 0, ..plain }, "expected at least 1, found 0"),
         (
             PredictOptions { propensities: Some(&p), ..plain },
-            "the number of propensities is not that of the model's labels: expected 2, found 1",
+            "the number of propensities does not match the model's labels: expected 2, found 1",
         ),
         (PredictOptions { weights: Some(&[1.0]), ..plain }, "the number of weights"),
         (PredictOptions { weights: Some(&[1.0, f64::NAN]), ..plain }, "the weight of label 1"),

@@ -369,8 +369,8 @@ fn what_cannot_be_trained_says_why() {
     assert!(message(|request| request.joint = "alternating".parse().ok()).contains("expected 'unbiased-logistic'"));
     let epochs = |request: &mut TrainRequest| (request.solver, request.epochs) = (SolverChoice::Adam, Some(0));
     assert!(message(epochs).contains("number of epochs is out of range"));
-    assert!(message(|request| request.propensity = "given".parse().ok()).contains("not passed along"));
-    assert!(message(|request| request.weights = Some(unmissed::request::WeightsSpec::Given)).contains("not passed along"));
+    assert!(message(|request| request.propensity = "given".parse().ok()).contains("not passed"));
+    assert!(message(|request| request.weights = Some(unmissed::request::WeightsSpec::Given)).contains("not passed"));
 
     let plain = || Trainer::by_loss("logistic");
     let refused = |trainer: Trainer<'_>, data: &Dataset<'_>| trainer.check(data).err().unwrap().to_string();

@@ -83,7 +83,7 @@ fn grids_are_tried_whole_and_metrics_decide_when_asked() {
     assert!(by_metric.trials.iter().all(|trial| trial.metric.is_some()));
     assert!(on("10/39", None).unwrap_err().to_string().contains("the rate does not match the labels"));
     let nothing = TrainRequest { validation: Some(Validation::default()), ..request.clone() };
-    assert!(Trainer::new(nothing).propensities(&p).tune(train).unwrap_err().to_string().contains("not passed along"));
+    assert!(Trainer::new(nothing).propensities(&p).tune(train).unwrap_err().to_string().contains("not passed"));
     assert!(TrainRequest { holdout: 1.0, ..request }.check().is_err());
 }
 

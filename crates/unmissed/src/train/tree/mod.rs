@@ -225,7 +225,7 @@ impl<'a> TreeTrainer<'a> {
             (Some(given), _) => given.clone(),
             (None, None) => return Ok(None),
             (None, Some(TrainPropensity::Given)) => {
-                return Err(Error::value("the request takes propensities that were not passed along"));
+                return Err(Error::value("the request takes propensities that were not passed"));
             }
             (None, Some(TrainPropensity::Model(spec))) if spec.is_row_dependent() => {
                 return Err(Error::value("trees are corrected by the propensities of labels").found("row-dependent propensities"));
