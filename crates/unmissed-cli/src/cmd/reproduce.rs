@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
 
 /// What there is.
 fn listed() -> Table {
-    let columns = ["experiment", "in the paper", "data", "--quick takes", "in full"];
+    let columns = ["experiment", "in the paper", "data", "time with --quick", "time in full"];
     let mut table = Table::new("experiments", columns).titled("Experiments; times on two cores");
     for experiment in EXPERIMENTS {
         let took = experiment.duration();

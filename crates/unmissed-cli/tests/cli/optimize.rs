@@ -79,7 +79,7 @@ fn bad_input_is_explained() {
 #[test]
 fn weights_that_correct_twice_are_pointed_out() {
     let dir = Workdir::with_data();
-    let warns = |arguments: &str| dir.run(arguments).stderr.contains("corrected twice");
+    let warns = |arguments: &str| dir.run(arguments).stderr.contains("observed labels twice");
     let predict = "predict model.safetensors test.txt -o out.txt --propensity jpv";
     assert!(warns(&format!("{predict} --weights inverse")) && warns(&format!("{predict} --weights log")));
     assert!(!warns(&format!("{predict} --weights inverse-complete")) && !warns(&format!("{predict} --weights uniform")));
@@ -87,6 +87,6 @@ fn weights_that_correct_twice_are_pointed_out() {
     assert!(!warns("train train.txt -o m.safetensors --weights effective"));
     let evaluate =
         "evaluate --test test.txt --predictions p.txt --train train.txt --propensity jpv --metrics weighted-precision --weights";
-    assert!(dir.run(&format!("{evaluate} inverse --format json")).ok().contains("corrected twice"));
-    assert!(!dir.run(&format!("{evaluate} inverse-complete --format json")).ok().contains("corrected twice"));
+    assert!(dir.run(&format!("{evaluate} inverse --format json")).ok().contains("observed labels twice"));
+    assert!(!dir.run(&format!("{evaluate} inverse-complete --format json")).ok().contains("observed labels twice"));
 }

@@ -91,7 +91,7 @@ fn what_is_not_there_is_refused_before_anything_runs() {
 fn the_list_says_what_each_takes() {
     let dir = Workdir::new();
     let list = dir.run("reproduce --list --format csv").ok();
-    assert!(list.starts_with("experiment,in the paper,data,--quick takes,in full\n"), "{list}");
+    assert!(list.starts_with("experiment,in the paper,data,time with --quick,time in full\n"), "{list}");
     let names = dir.run("list experiments --format csv").ok();
     assert_eq!(list.lines().count(), names.lines().count());
     assert!(list.lines().skip(1).all(|line| line.ends_with(" s") || line.ends_with("min")), "{list}");

@@ -50,7 +50,7 @@ fn propensities_that_depend_on_the_row_are_fitted_and_used() {
     let refused = dir.run("propensity fit rows --train train.txt --later train_late.txt --covariates observed-labels").refused();
     assert!(refused.contains("cannot be a covariate"), "{refused}");
     let refused = dir.run("propensity fit power --train train.txt --later train_late.txt").refused();
-    assert!(refused.contains("depend on the row"), "{refused}");
+    assert!(refused.contains("row-dependent propensities"), "{refused}");
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn a_killed_run_on_trees_is_resumed() {
     assert!(found["resumed"].as_u64().unwrap() >= 2, "{found}");
     let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
     assert!(bytes("whole") == bytes("killed"));
-    let refused = dir.run(&format!("{arguments} large --max-model-size 1KB")).refused();
+    let refused = dir.run(&format!("{arguments} large -q --max-model-size 1KB")).refused();
     assert!(refused.contains("would become too large"), "{refused}");
     dir.run("inspect whole --verify").ok();
     // A byte of the last block is found when all of the file is checked.

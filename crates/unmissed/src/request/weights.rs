@@ -52,8 +52,8 @@ impl WeightsSpec {
     pub fn corrects_twice(&self) -> Option<String> {
         match self {
             WeightsSpec::Scheme(spec) if schemes::follows_observed(spec.name()) => Some(format!(
-                "the weights '{spec}' follow from observed frequencies: together with propensities, they correct rarely observed \
-                 labels twice; 'inverse-complete' follows from complete frequencies"
+                "the weights '{spec}' follow from observed frequencies: together with propensities, they correct rarely \
+                 observed labels twice; 'inverse-complete' follows from complete frequencies"
             )),
             _ => None,
         }
