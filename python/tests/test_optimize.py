@@ -98,5 +98,5 @@ def test_every_objective_and_method_is_in_the_docstring():
 def test_weights_that_correct_twice_warn():
     pytest.importorskip("sklearn")
     data = um.datasets.balls(train_rows=100, test_rows=10, labels=5)
-    with pytest.warns(UserWarning, match="corrected twice"):
+    with pytest.warns(UserWarning, match="observed labels twice"):
         um.OneVsRest(propensity="jpv", weights="inverse").fit(data.train.X, data.train.y)
