@@ -14,7 +14,7 @@ use std::path::Path;
 /// let columns = read_columns(&path, "row", 2)?;
 /// assert_eq!(columns, [("age".to_owned(), vec![20.0, 30.0]), ("size".to_owned(), vec![1.5, 2.0])]);
 /// let error = read_columns(&path, "row", 3).unwrap_err().to_string();
-/// assert!(error.contains("row 2 is not there"), "{error}");
+/// assert!(error.contains("row 2 is missing"), "{error}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_columns(path: impl AsRef<Path>, key: &str, count: usize) -> Result<Vec<(String, Vec<f64>)>> {
