@@ -210,7 +210,7 @@ def test_empty_rows_and_columns():
     none = sp.csr_matrix((4, 4), dtype=np.float32)
     assert um.precision(none, S, k=1) == 0.0
     assert um.precision([[], []], [[], [1]], k=1, n_labels=3) == 0.0
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match="no predictions"):
         um.precision(Y, none, k=1)
     with pytest.raises(ValueError):
         um.precision(np.zeros((3, 0)), np.zeros((3, 0)), k=1)

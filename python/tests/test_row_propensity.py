@@ -61,7 +61,7 @@ def test_what_is_refused(world):
     scores, truth, seen = world
     with pytest.raises(ValueError, match="nothing identifies"):
         um.fit_row_propensity(seen)
-    with pytest.raises(ValueError, match="contains the answer"):
+    with pytest.raises(ValueError, match="reveals the outcome"):
         um.fit_row_propensity(seen, later=truth, row_covariates={"count": seen.sum(axis=1)})
     with pytest.raises(ValueError, match="do not identify"):
         um.fit_row_propensity(truth, later=truth)

@@ -131,7 +131,7 @@ def fit_row_propensity(
     Raises
     ------
     ValueError
-        If nothing identifies the propensities, or if a covariate contains the answer.
+        If nothing identifies the propensities, or if a covariate reveals the outcome.
 
     Examples
     --------
