@@ -231,7 +231,7 @@ class Harness:
         outcomes: Counter = Counter()
         for _ in range(max(3, self.trials // 5)):
             folder = self.folder(base)
-            # With less than about its own size the program cannot be started, or its stack cannot grow, which ends it without a word.
+            # With much less the program cannot be started, or is ended by the system without a word.
             bytes_ = int(2 ** self.random.uniform(26.5, 28.5))
             limit = lambda bytes_=bytes_: resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
             try:
