@@ -110,10 +110,13 @@ pub fn read_rates(bytes: &[u8]) {
     }
 }
 
-/// Reads `bytes` as a csv of texts by label or row.
-pub fn read_keyed_csv(key: &str, value: &str, bytes: &[u8]) {
-    if let Ok(cells) = unmissed::data::read_keyed_csv(file_of(bytes), key, value, KEYS) {
-        assert!(cells.iter().all(|cell| u64::from(cell.key) < KEYS));
+/// Reads `bytes` as a csv of texts by label or row: groups, weights, numbers of labels, probabilities.
+pub fn read_keyed_csv(bytes: &[u8]) {
+    let path = file_of(bytes);
+    for (key, value) in [("label", "group"), ("label", "weight"), ("row", "count"), ("row", "probability")] {
+        if let Ok(cells) = unmissed::data::read_keyed_csv(&path, key, value, KEYS) {
+            assert!(cells.iter().all(|cell| u64::from(cell.key) < KEYS));
+        }
     }
 }
 

@@ -1,2 +1,0 @@
-#![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| unmissed_fuzz::read_keyed_csv("row", "count", bytes));
