@@ -17,12 +17,14 @@ step() {
   fi
 }
 
+# One set of features for all steps, so that the library is compiled once for them; without any features it is only checked.
+features="--features unmissed-cli/parquet,unmissed-python/parquet"
 step cargo fmt --all --check
-step cargo clippy --quiet --workspace --all-targets -- -D warnings
-step cargo clippy --quiet --workspace --all-targets --features unmissed-cli/parquet -- -D warnings
+step cargo clippy --quiet --workspace --all-targets $features -- -D warnings
 step cargo clippy --quiet -p unmissed --no-default-features -- -D warnings
-step cargo test --quiet --workspace --no-fail-fast -- --show-output
-step cargo test --quiet -p unmissed --features parquet --test suite -- --show-output formats:: hostile_archives:: mutated_files:: round_trips::
+# Examples are studies that take hours: the step above has checked them, and nothing here runs them.
+step cargo test --quiet --workspace $features --lib --bins --tests --no-fail-fast -- --show-output
+step cargo test --quiet --workspace $features --doc --no-fail-fast
 # The pages of the tests and the program that is killed come from the binary that the step above built.
 step bash scripts/browser_tests.sh
 [ "$(uname)" = Linux ] && step python3 scripts/faults.py target/debug/unmissed --short

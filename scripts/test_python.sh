@@ -4,5 +4,5 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/python_env.sh
 cd python
-VIRTUAL_ENV=$(dirname "$(dirname "$python")") "$python" -m maturin develop --quiet
+VIRTUAL_ENV=$(dirname "$(dirname "$python")") "$python" -m maturin develop --quiet --features parquet
 exec "$python" -m pytest -q "$@"
