@@ -169,7 +169,7 @@ fn training_is_plain_unless_something_is_known_to_be_missing() {
     assert!(!known.contains("was measured"), "{known}");
     let few = dir.run("train train.txt -o m --propensity constant:p=0.9").ok();
     assert!(few.contains("% of the relevant labels are missing") && few.contains("plain training may rank better"), "{few}");
-    let many = dir.run("train train.txt -o m --propensity constant:p=0.3 --no-raise").ok();
+    let many = dir.run("train train.txt -o m --propensity constant:p=0.3 --keep-propensities").ok();
     assert!(!many.contains("plain training may rank better"), "{many}");
     assert_eq!(loss("--joint plugin --epochs 2"), "plugin-logistic");
     let ignored = dir.run("train train.txt -o m --loss logistic --propensity jpv").ok();
