@@ -167,6 +167,10 @@ fn training_is_plain_unless_something_is_known_to_be_missing() {
     assert!(assumed.contains("nothing about missing labels was measured"), "{assumed}");
     let known = dir.run("train train.txt -o m --propensity table:known.csv").ok();
     assert!(!known.contains("was measured"), "{known}");
+    let few = dir.run("train train.txt -o m --propensity constant:p=0.9").ok();
+    assert!(few.contains("% of the relevant labels are missing") && few.contains("plain training may rank better"), "{few}");
+    let many = dir.run("train train.txt -o m --propensity constant:p=0.3 --keep-propensities").ok();
+    assert!(!many.contains("plain training may rank better"), "{many}");
     assert_eq!(loss("--joint plugin --epochs 2"), "plugin-logistic");
     let ignored = dir.run("train train.txt -o m --loss logistic --propensity jpv").ok();
     assert!(ignored.contains("does not use the propensities"), "{ignored}");
@@ -188,7 +192,7 @@ fn without_options_the_loss_is_chosen_and_the_table_printed() {
     let shown = dir.json("inspect m");
     assert_eq!(shown["about"]["settings"]["choice"]["candidates"].as_array().unwrap().len(), candidates.len());
     for table in [dir.run("train train.txt -o n").ok(), dir.run("inspect n").ok()] {
-        assert!(table.contains("Ranking loss of calibrated scores") && table.contains("squared-hinge"), "{table}");
+        assert!(table.contains("reciprocal rank") && table.contains("squared-hinge"), "{table}");
     }
     let plain = dir.json("train train.txt -o p --no-calibrate");
     assert!(plain["choice"].is_null() && plain["loss"] == "logistic");

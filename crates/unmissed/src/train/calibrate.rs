@@ -161,23 +161,68 @@ impl Scores {
     }
 }
 
-/// How well calibrated scores rank: the mean over observed pairs of `-ln(e^z / (e^z + sum e^z'))`, where the sum goes over the labels
-/// of the row that were not observed. A sample of labels tells candidates apart by it, in the order of their precision on all
-/// labels; the log loss of pairs, most of which are far from all top ranks, need not.
-pub(super) fn ranking_loss(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64], calibration: &Calibration) -> f64 {
-    let width = counts.len().max(1);
-    let affine: Vec<(f64, f64)> =
-        counts.iter().map(|count| if *count > 0 { calibration.at(*count) } else { (0.0, f64::NEG_INFINITY) }).collect();
-    let mut relevant = vec![Vec::new(); by_row.len() / width];
+/// How high calibrated scores rank: the mean over observed pairs of `1 / (1 + a)`, where a is the number of labels of the row that were not
+/// observed and have a higher score (an equal one counts half). Positives far from the top hardly matter, as in precision.
+pub(super) fn reciprocal_rank(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64], calibration: &Calibration) -> f64 {
+    let (logits, relevant) = (Logits::new(by_row, counts, calibration), relevant_by_row(observed, by_row.len(), counts.len()));
+    let ranks: Vec<(f64, f64)> = relevant
+        .par_iter()
+        .enumerate()
+        .map(|(row, relevant)| {
+            let known = relevant.iter().filter(|label| counts[**label] > 0);
+            let others = (0..counts.len()).filter(|label| !relevant.contains(label)).map(|label| logits.at(row, label));
+            let others: Vec<f64> = if relevant.is_empty() { Vec::new() } else { others.collect() };
+            let of_pair = |label: &usize| {
+                let logit = logits.at(row, *label);
+                let above = |other: &f64| f64::from(u8::from(*other > logit)) + 0.5 * f64::from(u8::from(*other == logit));
+                1.0 / (1.0 + others.iter().map(above).sum::<f64>())
+            };
+            (known.clone().map(of_pair).sum(), known.count() as f64)
+        })
+        .collect();
+    let (sum, pairs) = ranks.iter().fold((0.0, 0.0), |sum, some| (sum.0 + some.0, sum.1 + some.1));
+    sum / pairs.max(1.0)
+}
+
+/// The log-odds of pairs: calibrated scores; those of labels that were never observed in training are below all others.
+struct Logits<'a> {
+    by_row: &'a [f32],
+    affine: Vec<(f64, f64)>,
+}
+
+impl<'a> Logits<'a> {
+    fn new(by_row: &'a [f32], counts: &[u64], calibration: &Calibration) -> Logits<'a> {
+        let of_count = |count: &u64| if *count > 0 { calibration.at(*count) } else { (0.0, f64::NEG_INFINITY) };
+        Logits { by_row, affine: counts.iter().map(of_count).collect() }
+    }
+
+    fn at(&self, row: usize, label: usize) -> f64 {
+        let (scale, shift) = self.affine[label];
+        scale * f64::from(self.by_row[row * self.affine.len() + label]) + shift
+    }
+}
+
+/// The labels that were observed on each row.
+fn relevant_by_row(observed: &[Vec<u32>], pairs: usize, labels: usize) -> Vec<Vec<usize>> {
+    let mut relevant = vec![Vec::new(); pairs / labels.max(1)];
     for (label, rows) in observed.iter().enumerate() {
         rows.iter().for_each(|row| relevant[*row as usize].push(label));
     }
-    let losses: Vec<(f64, f64)> = by_row
-        .par_chunks_exact(width)
-        .zip(&relevant)
+    relevant
+}
+
+/// How well calibrated scores rank: the mean over observed pairs of `-ln(e^z / (e^z + sum e^z'))`, where the sum goes over the labels
+/// of the row that were not observed. A sample of labels tells decays apart by it, in the order of their precision on all
+/// labels; the log loss of pairs, most of which are far from all top ranks, need not.
+pub(super) fn ranking_loss(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64], calibration: &Calibration) -> f64 {
+    let width = counts.len();
+    let (logits, relevant) = (Logits::new(by_row, counts, calibration), relevant_by_row(observed, by_row.len(), width));
+    let losses: Vec<(f64, f64)> = relevant
+        .par_iter()
+        .enumerate()
         .filter(|(_, relevant)| !relevant.is_empty())
-        .map(|(scores, relevant)| {
-            let logit = |label: usize| affine[label].0 * f64::from(scores[label]) + affine[label].1;
+        .map(|(row, relevant)| {
+            let logit = |label: usize| logits.at(row, label);
             let highest = (0..width).map(logit).fold(f64::NEG_INFINITY, f64::max);
             let share = |label: usize| (logit(label) - highest).exp();
             let all: f64 = (0..width).map(share).sum();

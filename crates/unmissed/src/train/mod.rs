@@ -43,6 +43,7 @@ mod stack;
 mod sure_rows;
 mod trainer;
 mod tree;
+mod trials;
 mod tune;
 mod vectors;
 

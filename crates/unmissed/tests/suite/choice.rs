@@ -22,19 +22,23 @@ fn train(data: &Dataset<'_>, change: impl FnOnce(&mut TrainRequest)) -> (Model, 
 }
 
 #[test]
-fn the_least_ranking_loss_decides() {
+fn ranking_losses_choose_decays_and_reciprocal_ranks_losses() {
     let data = balls();
     let (_, trained) = train(data.part("train").unwrap(), |_| ());
     let choice = trained.choice.unwrap();
     assert_eq!((choice.rows, choice.labels), (200, 32));
     let best = choice.best().unwrap();
     assert!(choice.candidates.iter().all(|candidate| candidate.chosen == (candidate == best)));
-    assert!(choice.candidates.iter().all(|candidate| candidate.ranking_loss >= best.ranking_loss));
     assert_eq!((&trained.about.loss, trained.outcome.decay), (&best.loss, best.decay));
     for loss in ["squared-hinge", "logistic"] {
-        // The search ends where the ranking loss rises again, or at the last decay that it may try.
-        let of_loss: Vec<f64> = choice.candidates.iter().filter(|c| c.loss == loss).map(|c| c.ranking_loss).collect();
+        // The search ends where the ranking loss rises again, or at the last decay that it may try; the least one is compared with that
+        // of the other loss.
+        let of_loss: Vec<_> = choice.candidates.iter().filter(|candidate| candidate.loss == loss).collect();
         assert!(of_loss.len() >= 2, "{of_loss:?}");
+        let least = of_loss.iter().map(|candidate| candidate.ranking_loss).fold(f64::INFINITY, f64::min);
+        let compared: Vec<_> = of_loss.iter().filter(|candidate| candidate.reciprocal_rank.is_some()).collect();
+        assert!(compared.len() == 1 && compared[0].ranking_loss == least, "{of_loss:?}");
+        assert!(best.reciprocal_rank >= compared[0].reciprocal_rank, "{choice:?}");
     }
 }
 

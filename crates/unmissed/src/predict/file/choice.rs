@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Choice {
     /// Held-out rows.
     pub rows: u64,
-    /// Labels that were tried.
+    /// Labels on which decays were tried.
     pub labels: u64,
     /// Pairs of them that were observed on the held-out rows.
     pub positives: u64,
@@ -25,6 +25,10 @@ pub struct Candidate {
     /// The mean over observed pairs of held-out rows of `-ln(e^z / (e^z + sum e^z'))`, where z is the pair's calibrated score and the sum
     /// goes over the labels of its row that were tried and not observed.
     pub ranking_loss: f64,
+    /// For the best decay of each loss: the mean over observed pairs of held-out rows and more labels of `1 / (1 + a)`, where a is the
+    /// number of labels of the row that were not observed and have a higher calibrated score. The highest is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reciprocal_rank: Option<f64>,
     /// How long it took. Not part of model files: the same run makes the same bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,

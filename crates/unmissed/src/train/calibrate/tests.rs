@@ -65,6 +65,17 @@ fn the_ranking_loss_is_that_of_its_formula() {
 }
 
 #[test]
+fn the_reciprocal_rank_is_that_of_its_formula() {
+    // Two rows, four labels; the last was never observed in training, and the others have the same scale and shift.
+    let (by_row, observed) = ([1.0, 3.0, 2.0, 9.0, 5.0, 5.0, 1.0, 9.0], [vec![0, 1], vec![], vec![0], vec![1]]);
+    let calibration = Calibration { first: 1, scales: vec![2.0, 2.0], shifts: vec![0.5, 0.5] };
+    let found = reciprocal_rank(&by_row, &observed, &[1, 3, 2, 0], &calibration);
+    // Row 0: labels 0 and 2 are below label 1. Row 1: label 0 ties with label 1; label 3 does not count.
+    let expected = (0.5 + 0.5 + 1.0 / 1.5) / 3.0;
+    assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+}
+
+#[test]
 fn a_calibration_improves_the_ranking() {
     let (by_row, observed, counts, _) = drawn(64, 2_000);
     let found = Scores::new(&by_row, &observed, &counts).calibrate().unwrap().unwrap();
