@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S] [--timeout SECONDS] [--short].
+"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S] [--timeout SECONDS] [--only FAULT...] [--short].
 
 Runs the program UNMISSED on generated data and kills it, fills its disk, cuts its inputs, takes its memory, its rights and its
 folders away. What must hold: no half-written file under its final name, no result from a mixture of old and changed input, no lost
@@ -47,11 +47,14 @@ JOBS = [
         ["plan/pairs.csv", "plan/judge.html", "plan/plan.json.zst"], same_bytes=False),
 ]
 
+# Methods of the harness.
+FAULTS = ["kills", "full_disk", "cut_inputs", "inputs_change", "folder_vanishes", "little_memory", "no_rights"]
+
 
 class Harness:
-    def __init__(self, program: str, trials: int, seed: int, timeout: float, short: bool) -> None:
+    def __init__(self, program: str, trials: int, seed: int, timeout: float, short: bool, only: list[str]) -> None:
         self.program, self.trials, self.timeout, self.short = str(Path(program).resolve()), trials, timeout, short
-        self.random = random.Random(seed)
+        self.random, self.only = random.Random(seed), only
         self.broken: list[str] = []
         self.table: list[tuple[str, str, int, str]] = []
 
@@ -293,12 +296,10 @@ class Harness:
             self.inputs = base / "inputs"
             self.prepare(base)
             print("| fault | command | times | outcome |\n|---|---|---|---|", flush=True)
-            faults = [self.kills, self.cut_inputs, self.inputs_change, self.folder_vanishes, self.little_memory, self.no_rights]
-            if self.can_mount(base):
-                faults.insert(1, self.full_disk)
-            else:
-                print("skipped: a full disk needs the right to mount one")
-            for fault in faults:
+            for fault in [getattr(self, name) for name in FAULTS if not self.only or name in self.only]:
+                if fault == self.full_disk and not self.can_mount(base):
+                    print("skipped: a full disk needs the right to mount one")
+                    continue
                 for job in JOBS:
                     fault(base, job)
         times = sum(times for _, _, times, _ in self.table)
@@ -346,7 +347,8 @@ if __name__ == "__main__":
     parser.add_argument("--trials", type=int, help="default: 50, with --short 2")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=120, help="seconds after which a command counts as stuck; default: 120")
+    parser.add_argument("--only", nargs="+", choices=FAULTS, default=[], help="faults to try; default: all")
     parser.add_argument("--short", action="store_true")
     given = parser.parse_args()
     trials = given.trials or (2 if given.short else 50)
-    sys.exit(Harness(given.program, trials, given.seed, given.timeout, given.short).main())
+    sys.exit(Harness(given.program, trials, given.seed, given.timeout, given.short, given.only).main())
