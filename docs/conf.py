@@ -10,7 +10,7 @@ from sphinx.highlighting import lexers
 import unmissed
 
 project = "unmissed"
-author = "The unmissed maintainers"
+author = copyright = "The unmissed maintainers"
 version = release = unmissed.__version__
 
 extensions = [

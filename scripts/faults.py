@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S] [--short].
+"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S] [--timeout SECONDS] [--only FAULT...] [--short].
 
 Runs the program UNMISSED on generated data and kills it, fills its disk, cuts its inputs, takes its memory, its rights and its
-folders away. What must hold: no half-written file under its final name, no lost block of a training run, no panic, and a message
-with a cause wherever the program could still write one. Prints a table in Markdown, and what did not hold. Needs Linux; a full
+folders away. What must hold: no half-written file under its final name, no result from a mixture of old and changed input, no lost
+block of a training run, no panic, and a message with a cause wherever the program could still write one. Prints a table in Markdown, and what did not hold. Needs Linux; a full
 disk needs root (a small tmpfs is mounted), and is skipped otherwise. --short takes small data and few trials, for `make test`.
 """
 
@@ -20,8 +20,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-
-TIMEOUT = 120
 
 
 @dataclass
@@ -49,11 +47,14 @@ JOBS = [
         ["plan/pairs.csv", "plan/judge.html", "plan/plan.json.zst"], same_bytes=False),
 ]
 
+# Methods of the harness.
+FAULTS = ["kills", "full_disk", "cut_inputs", "inputs_change", "folder_vanishes", "little_memory", "no_rights"]
+
 
 class Harness:
-    def __init__(self, program: str, trials: int, seed: int, short: bool) -> None:
-        self.program, self.trials, self.short = str(Path(program).resolve()), trials, short
-        self.random = random.Random(seed)
+    def __init__(self, program: str, trials: int, seed: int, timeout: float, short: bool, only: list[str]) -> None:
+        self.program, self.trials, self.timeout, self.short = str(Path(program).resolve()), trials, timeout, short
+        self.random, self.only = random.Random(seed), only
         self.broken: list[str] = []
         self.table: list[tuple[str, str, int, str]] = []
 
@@ -71,7 +72,7 @@ class Harness:
                     process.wait(kill_after)
                 except subprocess.TimeoutExpired:
                     process.send_signal(signal.SIGKILL)
-            _, errors = process.communicate(timeout=TIMEOUT)
+            _, errors = process.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -109,23 +110,23 @@ class Harness:
         """In a word, after checking that it is a decent one."""
         is_whole = self.check_whole(what, job, folder)
         if code is None:
-            self.fail(f"{what}: did not end within {TIMEOUT} s")
+            self.fail(f"{what}: did not end within {self.timeout:g} s")
             return "did not end"
         if "panicked" in errors or code == 101:
             self.fail(f"{what}: panicked: {errors[-400:]}")
             return "panicked"
         if code == 0:
             if not is_whole:
-                self.fail(f"{what}: ended well without its files")
-            return "ended well"
+                self.fail(f"{what}: completed without its files")
+            return "completed"
         if code == -signal.SIGABRT and "memory allocation" in errors:
-            return "out of memory, said so"
+            return "out-of-memory message"
         if code < 0:
-            self.fail(f"{what}: ended by signal {-code} without a word")
+            self.fail(f"{what}: ended by signal {-code} without a message")
             return f"signal {-code}"
         if not errors.strip():
-            self.fail(f"{what}: ended with code {code} without a word")
-        return "refused with a cause"
+            self.fail(f"{what}: ended with code {code} without a message")
+        return "error with a cause"
 
     # --- faults
 
@@ -144,9 +145,9 @@ class Harness:
                 if again != 0:
                     self.fail(f"{job.name} after a kill: {errors[-400:]}")
                 self.check_whole(f"{job.name} after a kill", job, folder)
-                outcome = "continued to the same bytes" if job.again and blocks else "written by a second run"
+                outcome = "resumed to the same bytes" if job.again and blocks else "rerun completed"
             else:
-                outcome = "done before the kill"
+                outcome = "finished before the kill"
             outcomes[outcome] += 1
             shutil.rmtree(folder)
         self.note("SIGKILL at a random moment", job.name, outcomes)
@@ -179,7 +180,7 @@ class Harness:
                 file.truncate(self.random.randrange((folder / name).stat().st_size))
             code, errors = self.run(folder, job.arguments)
             self.decent(f"{job.name} with {name} cut off", code, errors)
-            outcomes["ended well" if code == 0 else "refused with a cause"] += 1
+            outcomes["completed" if code == 0 else "error with a cause"] += 1
             shutil.rmtree(folder)
         self.note("input cut off", job.name, outcomes)
 
@@ -207,9 +208,22 @@ class Harness:
 
             code, errors = self.run(folder, job.arguments, during=during)
             self.decent(f"{job.name} while {name} changes", code, errors)
-            outcomes["ended well" if code == 0 else "refused with a cause"] += 1
+            if code == 0 and job.same_bytes:
+                self.check_not_mixed(f"{job.name} while {name} changes", job, folder)
+            outcomes["completed" if code == 0 else "error with a cause"] += 1
             shutil.rmtree(folder)
         self.note("input changed while it is read", job.name, outcomes)
+
+    def check_not_mixed(self, what: str, job: Job, folder: Path) -> None:
+        """Outputs are those of the input before its change, or of the input after it."""
+        written = {name: (folder / name).read_bytes() for name in job.outputs}
+        if written == self.reference[job.name]:
+            return
+        for name in job.outputs:
+            (folder / name).unlink()
+        code, _ = self.run(folder, job.arguments)
+        if code != 0 or written != {name: (folder / name).read_bytes() for name in job.outputs}:
+            self.fail(f"{what}: the result is neither that of the old nor that of the new input")
 
     def folder_vanishes(self, base: Path, job: Job) -> None:
         outcomes: Counter = Counter()
@@ -223,7 +237,7 @@ class Harness:
 
             code, errors = self.run(folder, job.arguments, during=during)
             self.decent(f"{job.name} in a folder that vanishes", code, errors)
-            outcomes["ended well" if code == 0 else "refused with a cause"] += 1
+            outcomes["completed" if code == 0 else "error with a cause"] += 1
             shutil.rmtree(folder, ignore_errors=True)
         self.note("folder removed", job.name, outcomes)
 
@@ -231,8 +245,8 @@ class Harness:
         outcomes: Counter = Counter()
         for _ in range(max(3, self.trials // 5)):
             folder = self.folder(base)
-            # With much less the program cannot be started, or is ended by the system without a word.
-            bytes_ = int(2 ** self.random.uniform(26.5, 28.5))
+            # From about what the program needs to start to several times as much.
+            bytes_ = int(2 ** self.random.uniform(24.5, 27))
             limit = lambda bytes_=bytes_: resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
             try:
                 code, errors = self.run(folder, job.arguments, prepare=limit)
@@ -242,6 +256,10 @@ class Harness:
             # The system's loader and thread library give up with their own messages and codes.
             if code == 127 or "error while loading" in errors:
                 outcomes["could not start"] += 1
+            elif code in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGKILL):
+                # A stack that cannot grow: the system ends the program, which cannot say anything.
+                self.check_whole(f"{job.name} with {bytes_ >> 20} MB", job, folder)
+                outcomes["ended by the system"] += 1
             else:
                 outcomes[self.outcome(f"{job.name} with {bytes_ >> 20} MB", job, folder, code, errors)] += 1
             shutil.rmtree(folder)
@@ -263,7 +281,7 @@ class Harness:
                 folder.chmod(0o555)
             code, errors = self.run(folder, job.arguments, prepare=drop)
             if code == 0:
-                self.fail(f"{job.name}, {kind}: ended well")
+                self.fail(f"{job.name}, {kind}: completed")
             outcomes[self.outcome(f"{job.name}, {kind}", job, folder, code, errors)] += 1
             folder.chmod(0o755)
             (folder / name).chmod(0o644)
@@ -278,12 +296,10 @@ class Harness:
             self.inputs = base / "inputs"
             self.prepare(base)
             print("| fault | command | times | outcome |\n|---|---|---|---|", flush=True)
-            faults = [self.kills, self.cut_inputs, self.inputs_change, self.folder_vanishes, self.little_memory, self.no_rights]
-            if self.can_mount(base):
-                faults.insert(1, self.full_disk)
-            else:
-                print("skipped: a full disk needs the right to mount one")
-            for fault in faults:
+            for fault in [getattr(self, name) for name in FAULTS if not self.only or name in self.only]:
+                if fault == self.full_disk and not self.can_mount(base):
+                    print("skipped: a full disk needs the right to mount one")
+                    continue
                 for job in JOBS:
                     fault(base, job)
         times = sum(times for _, _, times, _ in self.table)
@@ -330,7 +346,9 @@ if __name__ == "__main__":
     parser.add_argument("program")
     parser.add_argument("--trials", type=int, help="default: 50, with --short 2")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=120, help="seconds after which a command counts as stuck; default: 120")
+    parser.add_argument("--only", nargs="+", choices=FAULTS, default=[], help="faults to try; default: all")
     parser.add_argument("--short", action="store_true")
     given = parser.parse_args()
     trials = given.trials or (2 if given.short else 50)
-    sys.exit(Harness(given.program, trials, given.seed, given.short).main())
+    sys.exit(Harness(given.program, trials, given.seed, given.timeout, given.short, given.only).main())

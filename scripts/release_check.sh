@@ -1,16 +1,30 @@
 #!/usr/bin/env bash
-# What can be checked of a release on one machine; the tools come from package registries into target/release-venv. Ends with a line that counts checks.
+# What can be checked of a release on one machine: release_check.sh [CHECK...], all of them unless named. Tools come from package registries
+# into target/release-venv. The last line counts checks.
 #
-# Skipped where something cannot be had, and then says so: wheels for aarch64 need the standard library of that target (rustup target add).
+# Checks: versions tools workflows crates sdist wheel aarch64 installation docs deny audit. Skipped with a line if something is not available: the wheel for aarch64 needs
+# the standard library of that target (rustup target add), deny the program cargo-deny, audit and the advisories of deny a network.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 venv=$PWD/target/release-venv
 out=$PWD/target/release-check
+only=" $* "
 passed=0 failed=0 skipped=0
 
+wanted() {
+  [ "$only" = "  " ] || [[ $only == *" $1 "* ]]
+}
+
+skip() {
+  wanted "$1" || return 0
+  echo "--- skipped: $2"
+  skipped=$((skipped + 1))
+}
+
 check() {
-  local name=$1
-  shift
+  wanted "$1" || return 0
+  local name=$2
+  shift 2
   echo "--- $name"
   if "$@"; then passed=$((passed + 1)); else
     failed=$((failed + 1))
@@ -94,26 +108,44 @@ installation() {
   bash -n "$out/root/usr/share/bash-completion/completions/unmissed" && "$out/root/usr/bin/unmissed" --version
 }
 
+# Known vulnerabilities of the Python packages that ours requires, if the service can be reached.
+audit() {
+  printf 'numpy\nscipy\n' >"$out/requirements.txt"
+  "$venv/bin/pip-audit" --progress-spinner off --requirement "$out/requirements.txt"
+}
+
+reachable() {
+  "$venv/bin/python" -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=20)' "$1" >/dev/null 2>&1
+}
+
 mkdir -p "$out"
-check "versions agree" versions
-check "tools" tools
-check "workflow files" workflows
-check "crates" crates
-check "source distribution in a clean environment" source_distribution
-check "manylinux2014 wheel in a clean environment" wheel_works
+check versions "versions agree" versions
+check tools "tools" tools
+check workflows "workflow files" workflows
+check crates "crates" crates
+check sdist "source distribution in a clean environment" source_distribution
+check wheel "manylinux2014 wheel in a clean environment" wheel_works
 if [ -d "$(rustc --print sysroot)/lib/rustlib/aarch64-unknown-linux-gnu" ]; then
-  check "manylinux2014 wheel for aarch64" wheel --target aarch64-unknown-linux-gnu
+  check aarch64 "manylinux2014 wheel for aarch64" wheel --target aarch64-unknown-linux-gnu
 else
-  echo "--- skipped: wheel for aarch64, whose standard library is not installed (rustup target add aarch64-unknown-linux-gnu)"
-  skipped=$((skipped + 1))
+  skip aarch64 "wheel for aarch64, whose standard library is not installed (rustup target add aarch64-unknown-linux-gnu)"
 fi
-check "installation" installation
-check "documentation" bash scripts/docs.sh
-if command -v cargo-deny >/dev/null; then
-  check "licences, bans and sources of dependencies" cargo deny check bans licenses sources
+check installation "installation" installation
+check docs "documentation" bash scripts/docs.sh
+if ! command -v cargo-deny >/dev/null; then
+  skip deny "cargo deny, which is not installed (cargo install cargo-deny)"
 else
-  echo "--- skipped: cargo deny, which is not installed (cargo install cargo-deny)"
-  skipped=$((skipped + 1))
+  check deny "licences, bans and sources of dependencies" cargo deny check bans licenses sources
+  if wanted deny && timeout 120 cargo deny fetch db >"$out/advisories.log" 2>&1; then
+    check deny "advisories about dependencies" cargo deny check advisories
+  else
+    skip deny "advisories about dependencies: their database cannot be reached"
+  fi
+fi
+if wanted audit && reachable https://pypi.org/pypi/numpy/json; then
+  check audit "known vulnerabilities of Python packages" audit
+else
+  skip audit "pip-audit: its service cannot be reached"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

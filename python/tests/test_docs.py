@@ -89,10 +89,30 @@ def test_links_between_pages_lead_somewhere():
                 assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
 
 
-def test_the_quick_start_notebook_runs(tmp_path):
+#: What the notebook's explanations say about its numbers.
+NOTEBOOK_CLAIMS = """
+assert error(estimated) < 0.6 * error(assumed)
+assert truth["corrected"] > truth["plain"]
+line = {(row.model, row.estimator, row.propensity if isinstance(row.propensity, str) else None): row for row in frame.itertuples()}
+curve, measured = assumed.origin, estimated.origin
+too_low = {name: round(100 * (truth[name] - line[name, "observed", None].value)) for name in truth}
+assert too_low == {"plain": 12, "corrected": 19}, too_low
+assert line["plain", "unbiased", curve].value > line["corrected", "unbiased", curve].value
+assert round(100 * (line["plain", "unbiased", curve].value - truth["plain"])) == 4 and line["plain", "unbiased", curve].low > truth["plain"]
+assert line["corrected", "unbiased", measured].value > line["plain", "unbiased", measured].value
+for name in truth:
+    row = line[name, "unbiased", measured]
+    assert 0.035 < row.value - truth[name] < 0.055 and row.low < truth[name] < row.high, row
+assert {finding.code for finding in report.findings} == {"U002", "U006", "U007"}
+assert search.best_params_ == {"decay": 1e-3}
+"""
+
+
+def test_the_quick_start_notebook_runs_and_says_what_comes_out(tmp_path):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("sklearn"), pytest.importorskip("matplotlib"), pytest.importorskip("pandas")
     notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(NOTEBOOK_CLAIMS))
     done = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
     outputs = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
     kinds = {kind for output in outputs for kind in output.get("data", {})}

@@ -1,4 +1,4 @@
-"""Data sets made of others: split again, completed by a hierarchy, or made of ratings."""
+"""Data sets derived from others: split, completed by a hierarchy, or built from ratings."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """Rows in two parts, as `split` makes them.
+    """A training and a test set, as `split` returns them.
 
     Attributes
     ----------
     train, test : Data
-        Labels of each part, with features where there are any.
+        Labels of each part, with features if the data have any.
     train_rows, test_rows : numpy.ndarray
-        The rows of the data that each part has, ascending: for texts and names that are to be split along.
+        The original rows of each part, ascending, to split texts and names of rows in the same way.
     labels : numpy.ndarray
         The old number of each label that was kept, ascending.
     """
@@ -55,20 +55,19 @@ def split(
     Parameters
     ----------
     y : labels, Data, or list of Data
-        Labels, in any form that `evaluate` takes; a `Data` brings its features along. Several `Data` are merged first, one after the
-        other.
+        Labels, in any form that `evaluate` takes; a `Data` includes its features. Several `Data` are merged first, in order.
     X : array-like or sparse matrix of shape (n_rows, n_features), optional
         Features.
     test : float, default 0.3
         The share of the rows that go into the test set.
     min_positives : int, default 1
-        Labels with fewer rows are dropped, and the others numbered anew. All rows stay, also those without labels.
+        Labels with fewer rows are dropped, and the others renumbered. All rows are kept, also those without labels.
     random_state : int, default 0
-        Seed; the same one draws the same rows, and those of a larger share contain those of a smaller one.
+        Seed of the draw. With the same seed, the test rows of a larger share contain those of a smaller one.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
@@ -101,7 +100,7 @@ def split(
 def impute(y: LabelsLike, hierarchy: PairsLike | Path, *, n_labels: int | None = None, n_jobs: int | None = None) -> Any:
     """Add the ancestors of observed labels: ``unmissed impute``.
 
-    Where a hierarchy tells which labels are missing, nothing needs to be estimated. What it does not imply stays missing.
+    If a hierarchy implies missing labels, they need not be estimated. Labels that it does not imply stay missing.
 
     Parameters
     ----------
@@ -110,14 +109,14 @@ def impute(y: LabelsLike, hierarchy: PairsLike | Path, *, n_labels: int | None =
     hierarchy : sequence of (child, parent), or a path
         Pairs of labels, or a file of lines ``child TAB parent``.
     n_labels : int, optional
-        The number of labels, where lists do not tell.
+        The number of labels, if the inputs do not determine it.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------
     scipy.sparse.csr_matrix
-        The observed labels and all that they imply.
+        The observed labels and all labels that they imply.
 
     Examples
     --------
@@ -134,19 +133,19 @@ def impute(y: LabelsLike, hierarchy: PairsLike | Path, *, n_labels: int | None =
 
 @dataclasses.dataclass(frozen=True)
 class Survey:
-    """A training set and a bias-controlled set, as `survey_from_ratings` makes them.
+    """A training set and a bias-controlled set, as `survey_from_ratings` returns them.
 
     Attributes
     ----------
     train : Data
-        Half of what each user likes by choice as features, half as labels.
+        Of the chosen items that each user likes, half are features and half are labels.
     controlled : Data
-        The users of the random part: half of what they like by choice as features, what they like of the random items as labels.
+        The users with random ratings: half of the chosen items that they like are features, the random items that they like are labels.
     shown : scipy.sparse.csr_matrix
         The items that each row of `controlled` was shown, liked or not.
     rate : str or float
-        The rate of the controlled set, as functions take it: ``"10/1000"``; the mean, a number, where users were shown different numbers
-        of items.
+        The rate of the controlled set, for ``rate=``: ``"10/1000"``, or the mean as a number if users were shown different numbers of
+        items.
     items : list of str
         The names of the labels.
     train_users, controlled_users : list of str
@@ -172,27 +171,27 @@ def survey_from_ratings(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Survey:
-    """Make a data set with a bias-controlled part of two sets of ratings: ``unmissed split --controlled``.
+    """Build a training set and a bias-controlled set from two sets of ratings: ``unmissed split --controlled``.
 
-    What users rate by choice is biased; items that were drawn for them at random are not. The first become a training set, the second
-    a controlled set, from which propensities are estimated and with which models are trained and audited.
+    Ratings that users chose to give are biased; ratings of randomly drawn items are not. The first become a training set, the second a
+    controlled set, for estimating propensities and for training and auditing models.
 
     Parameters
     ----------
     chosen : path, data frame, or sequence of (user, item, rating)
-        Ratings that users chose to give. Of a data frame the columns ``user``, ``item`` and ``rating`` are taken, or else its first three.
+        Ratings that users chose to give. A data frame has the columns ``user``, ``item`` and ``rating``; otherwise its first three are used.
     random : path, data frame, or sequence of (user, item, rating)
         Ratings of items that were drawn at random for each user.
     positive : float
-        Ratings of at least this much make an item relevant to a user.
+        The lowest rating that makes an item relevant to a user.
     train_users : {"unique", "all"}, default "unique"
-        Which users train: those who are not in the random part, or all.
+        The users of the training set: those without random ratings, or all.
     format : str, optional
-        The format of files: ``"ratings"`` (unless given: lines ``user,item,rating``) or ``"matrix"``.
+        Format of the files: ``"ratings"`` (the default: lines ``user,item,rating``) or ``"matrix"``.
     random_state : int, default 0
-        Seed of the halves.
+        Seed of the division into features and labels.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
 
     Returns
     -------

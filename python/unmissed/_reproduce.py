@@ -48,7 +48,7 @@ def reproduce(
     random_state : int, default 0
         Seed of everything random.
     n_jobs : int, optional
-        How many threads work (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
+        Number of threads (-1: one per core); the result does not depend on it. Default: ``UNMISSED_THREADS``, or one per core.
     verbose : bool, default False
         Whether to show progress, in a terminal or a notebook.
 

@@ -22,7 +22,7 @@ pub(crate) struct Global {
     /// Number of threads; results do not depend on it [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// How much a compressed file may expand to, so that a small one cannot fill the memory
+    /// Largest size that a compressed file may expand to, or that is read from a pipe into memory
     #[arg(long, global = true, value_name = "SIZE", default_value = "64GB", value_parser = byte_size)]
     pub(crate) max_size: u64,
     /// Print only results and errors, no progress and no notes

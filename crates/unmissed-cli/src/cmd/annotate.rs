@@ -29,10 +29,9 @@ enum Command {
 /// Draw pairs of the models' top lists with known probabilities, and forecast the intervals
 #[derive(clap::Args)]
 #[command(
-    after_help = "Writes DIR/pairs.csv (fill the column 'relevant' with 1, 0 or unsure), DIR/judge.html (the same pairs as a page \
-that keeps judgements and exports csv) and DIR/plan.json.zst (how pairs were drawn). Then 'unmissed evaluate --judged DIR/pairs.csv', with \
-the test labels and predictions that the pairs were drawn for. A later round adds pairs to judged ones: --earlier. Observed labels count \
-as relevant.
+    after_help = "Writes DIR/pairs.csv (fill in the column 'relevant' with 1, 0 or unsure), DIR/judge.html (the same pairs as a page \
+that stores judgements and exports csv) and DIR/plan.json.zst (how the pairs were drawn). Then run 'unmissed evaluate --judged DIR/pairs.csv' with \
+the same test labels and predictions. Observed labels count as relevant.
 
 Examples:
   unmissed annotate plan --test test.txt --predictions p.txt --budget 60 -o first
@@ -45,25 +44,28 @@ struct PlanArgs {
     /// Predictions for the rows of the test labels, in the same order; may be repeated
     #[arg(long, required = true, value_name = "[NAME=]FILE")]
     predictions: Vec<Model>,
-    /// Training labels: pairs are also stratified by how often their label occurs
+    /// The folder to write
+    #[arg(long, short, value_name = "DIR")]
+    output: PathBuf,
+    /// Training labels: pairs are also stratified by label frequency
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
     /// Number of unobserved pairs to judge
     #[arg(long, default_value_t = AnnotateRequest::default().budget, value_name = "N")]
     budget: u64,
-    /// Lengths of the top lists whose metrics are wanted
+    /// Lengths of the top lists
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_values_t = AnnotateRequest::default().k.as_slice().to_vec())]
     k: Vec<usize>,
-    /// Judged files of earlier rounds, each beside its plan: adds a round; may be repeated
+    /// Draw another round: the judged csv of an earlier round, beside its plan; may be repeated
     #[arg(long, value_name = "CSV")]
     earlier: Vec<PathBuf>,
-    /// Number of observed pairs to draw as well, to check whether observed labels are relevant
+    /// Also draw this many observed pairs, to check whether observed labels are relevant
     #[arg(long, default_value_t = AnnotateRequest::default().check_observed, value_name = "N")]
     check_observed: u64,
     /// Expected share of relevant pairs among the unobserved ones, to forecast intervals
     #[arg(long, default_value_t = AnnotateRequest::default().assumed, value_name = "SHARE")]
     assumed: f64,
-    /// Wanted half width of the interval, such as 0.01: prints the budgets that it needs
+    /// Print the budgets that an interval of this half width needs, such as 0.01
     #[arg(long, value_name = "WIDTH")]
     wanted: Option<f64>,
     /// Level of intervals
@@ -77,9 +79,6 @@ struct PlanArgs {
     /// Texts of the test rows, for judges to read
     #[arg(long, value_name = "FILE")]
     row_text: Option<TextFile>,
-    /// The folder to write
-    #[arg(long, short, value_name = "DIR")]
-    output: PathBuf,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]

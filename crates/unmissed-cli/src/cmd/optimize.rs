@@ -20,7 +20,7 @@ fn default() -> OptimizeRequest {
 #[command(
     after_help = "The most probable labels are best for precision. For means over labels, the best labels of a row depend on the \
 other rows, so labels are chosen for all rows together. SCORES are probabilities, for all labels of a row that could be chosen \
-(100, say). The report shows what to expect of the most probable and of the optimised labels if the probabilities are right; \
+(100, say). The report forecasts the metric of the most probable and of the optimised labels, assuming that the probabilities are right; \
 --test measures it. --propensity divides scores of a model that was trained on observed labels; scores of a model that was trained \
 with propensities need --corrected. Metrics: 'unmissed list objectives'; a mixture trades one for another.
 
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// Labels per row, if --metric does not have @K [default: 5]
     #[arg(short, long, value_name = "K")]
     k: Option<usize>,
-    /// Give rows fewer than K labels if more would do harm
+    /// Give a row fewer than K labels if more would lower the metric
     #[arg(long)]
     at_most: bool,
     /// Optimisation method ('unmissed list methods'): bca, greedy, frank-wolfe

@@ -36,6 +36,38 @@ fn broken_files_are_refused_by_every_reader_of_files() {
     assert_eq!(dir.files(), before);
 }
 
+/// Files other than data: each reader names the file and what it expected, in words of the program.
+#[test]
+fn broken_tables_models_and_tallies_are_refused_by_their_readers() {
+    let dir = Workdir::with_data();
+    dir.write("empty", b"");
+    dir.write("latin1", b"label,propensity,row,node,parent\n\xe9t\xe9,0.5,0,1,2\n");
+    dir.write("garbage", b"\x7fELF\x02\x01\x01\x00\x00\xff\xfe");
+    dir.write("number", b"17\n");
+    dir.write("json", b"{\"test_rows\": 3}\n");
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    let before = dir.files();
+    let evaluate = "evaluate --train train.txt --test test.txt --predictions p.txt";
+    let audit = "audit --train train.txt --test test.txt --predictions p.txt -o page.html";
+    for name in ["empty", "latin1", "garbage", "number", "json", "folder", "missing"] {
+        for command in [
+            format!("predict {name} test.txt -o out.txt"),
+            format!("merge {name}"),
+            format!("train train.txt -o tree --tree given:{name}"),
+            format!("{evaluate} --propensity table:{name}"),
+            format!("{evaluate} --propensity rows:{name}"),
+            format!("{evaluate} --label-names {name}"),
+            format!("{audit} --judged {name}"),
+            format!("{audit} --baseline {name}"),
+        ] {
+            let message = dir.run(&command).refused();
+            assert!(message.starts_with(name), "{command}: {message}");
+            assert!(!message.contains("struct "), "{command} names a type of the program: {message}");
+        }
+    }
+    assert_eq!(dir.files(), before);
+}
+
 #[test]
 #[cfg(unix)]
 fn a_file_without_permission_says_so() {

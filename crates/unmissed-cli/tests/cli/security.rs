@@ -29,7 +29,7 @@ fn bombs_are_refused_and_the_message_says_what_to_do() {
         assert!(size < 100_000, "{name} is within the bound while it is compressed, not beyond it with {size} bytes");
         for more in ["", " --no-mmap"] {
             let message = dir.run(&format!("convert {name} out.txt --max-size 100KB{more}")).refused();
-            assert!(message.contains(name) && message.contains("expand to more than is allowed"), "{message}");
+            assert!(message.contains(name) && message.contains("larger than allowed"), "{message}");
             assert!(message.contains("at most 100000 bytes") && message.contains("--max-size 200GB"), "{message}");
         }
         dir.run(&format!("convert {name} out.txt")).ok();
@@ -42,9 +42,35 @@ fn bombs_are_refused_and_the_message_says_what_to_do() {
     names.finish().unwrap();
     let evaluate = "evaluate --test plain.txt --predictions plain.txt --max-size 100KB";
     let message = dir.run(&format!("{evaluate} --label-names names.txt.gz")).refused();
-    assert!(message.contains("names.txt.gz: compressed data expand"), "{message}");
+    assert!(message.contains("names.txt.gz: the content is larger than allowed"), "{message}");
     let wrong = dir.run("convert plain.txt out.txt --max-size none");
     assert!(wrong.code == Some(2) && wrong.stderr.contains("a number with a unit"), "{}", wrong.stderr);
+}
+
+/// A device or a pipe that never ends, wherever a file is read as a whole.
+#[cfg(unix)]
+#[test]
+fn endless_files_are_bounded() {
+    let dir = Workdir::with_data();
+    std::os::unix::fs::symlink("/dev/zero", dir.path("endless")).unwrap();
+    let evaluate = "evaluate --train train.txt --test test.txt --predictions p.txt";
+    let audit = "audit --train train.txt --test test.txt --predictions p.txt -o page.html";
+    for command in [
+        "predict endless test.txt -o out.txt".to_owned(),
+        "merge endless".to_owned(),
+        "train train.txt -o tree --tree given:endless".to_owned(),
+        format!("{evaluate} --propensity table:endless"),
+        format!("{evaluate} --propensity rows:endless"),
+        format!("{evaluate} --label-names endless"),
+        format!("{audit} --judged endless"),
+        format!("{audit} --baseline endless"),
+    ] {
+        let message = dir.run(&format!("{command} --max-size 1MB")).refused();
+        assert!(
+            message.contains("endless: the content is larger than allowed") && message.contains("1000000 bytes"),
+            "{command}: {message}"
+        );
+    }
 }
 
 #[test]

@@ -92,62 +92,58 @@ fn what_cannot_be_trained_is_refused_before_anything_is_written() {
     assert_eq!(dir.files(), before);
 }
 
-/// A run that is killed leaves finished blocks and no model, and resuming it gives the same bytes.
-#[test]
-fn a_killed_run_is_resumed() {
+/// A folder with the model `whole`, and what a run left behind that was killed once it had `least` files with `part` in their names.
+fn killed(arguments: &str, part: &str, least: usize) -> Workdir {
     let dir = Workdir::new();
     dir.run("generate balls -o . --labels 200 --dim 6 --radius 0.3,0.7 --train-rows 3000 --test-rows 100").ok();
-    let arguments = "train train.txt --solver adam --epochs 150 --holdout 0 --threads 1 -o";
     dir.run(&format!("{arguments} whole")).ok();
     let mut child = dir.command().args(format!("{arguments} killed -q").split(' ')).spawn().unwrap();
     let start = Instant::now();
-    let blocks = |dir: &Workdir| dir.files().iter().filter(|name| name.ends_with(".block")).count();
-    while blocks(&dir) < 2 && start.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!dir.path("killed").exists(), "it was killed too late to show anything");
-    assert!(blocks(&dir) >= 2);
-    let refused = dir.run(&format!("{arguments} killed")).refused();
-    assert!(refused.contains("--resume"), "{refused}");
-    let refused = dir.run(&format!("{arguments} killed --resume --decay 0.5")).refused();
-    assert!(refused.contains("'decay' differs"), "{refused}");
-    let found = dir.json(&format!("{arguments} killed --resume"));
-    assert!(found["resumed_blocks"].as_u64().unwrap() >= 2, "{found}");
-    let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
-    assert!(bytes("whole") == bytes("killed"));
-}
-
-/// The same on trees, whose parts are finished one by one.
-#[test]
-fn a_killed_run_on_trees_is_resumed() {
-    let dir = Workdir::new();
-    dir.run("generate balls -o . --labels 200 --dim 6 --radius 0.3,0.7 --train-rows 3000 --test-rows 100").ok();
-    let arguments = "train train.txt --tree kmeans:branch=4,leaf=4 --trees 8 --passes 60 --threads 1 -o";
-    dir.run(&format!("{arguments} whole")).ok();
-    let mut child = dir.command().args(format!("{arguments} killed -q").split(' ')).spawn().unwrap();
-    let start = Instant::now();
-    let parts = |dir: &Workdir| dir.files().iter().filter(|name| name.contains("part-")).count();
-    while parts(&dir) < 3 && start.elapsed() < Duration::from_secs(60) {
+    let finished = || dir.files().iter().filter(|name| name.contains(part)).count();
+    while finished() < least && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!dir.path("killed").exists(), "it was killed too late to show anything");
+    assert!(finished() >= least);
+    dir
+}
+
+/// The run is resumed with the same settings only, uses what was finished (`counted` of the report), and gives the same bytes.
+fn resumed(dir: &Workdir, arguments: &str, other: (&str, &str), counted: &str) {
     let refused = dir.run(&format!("{arguments} killed")).refused();
     assert!(refused.contains("--resume"), "{refused}");
-    let refused = dir.run(&format!("{arguments} killed --resume --cost 3")).refused();
-    assert!(refused.contains("'tree.cost' differs"), "{refused}");
+    let refused = dir.run(&format!("{arguments} killed --resume {}", other.0)).refused();
+    assert!(refused.contains(other.1), "{refused}");
     let found = dir.json(&format!("{arguments} killed --resume --memory 1GB"));
-    assert!(found["resumed"].as_u64().unwrap() >= 2, "{found}");
-    let bytes = |name: &str| std::fs::read(dir.path(name)).unwrap();
-    assert!(bytes("whole") == bytes("killed"));
+    assert!(found[counted].as_u64().unwrap() >= 2, "{found}");
+    assert!(bytes(dir, "whole") == bytes(dir, "killed"));
+}
+
+fn bytes(dir: &Workdir, name: &str) -> Vec<u8> {
+    std::fs::read(dir.path(name)).unwrap()
+}
+
+/// A run that is killed leaves finished blocks and no model.
+#[test]
+fn a_killed_run_is_resumed() {
+    let arguments = "train train.txt --solver adam --epochs 150 --holdout 0 --threads 1 -o";
+    let dir = killed(arguments, ".block", 2);
+    resumed(&dir, arguments, ("--decay 0.5", "'decay' differs"), "resumed_blocks");
+}
+
+/// The same on trees, whose parts are finished one by one.
+#[test]
+fn a_killed_run_on_trees_is_resumed() {
+    let arguments = "train train.txt --tree kmeans:branch=4,leaf=4 --trees 8 --passes 60 --threads 1 -o";
+    let dir = killed(arguments, "part-", 3);
+    resumed(&dir, arguments, ("--cost 3", "'tree.cost' differs"), "resumed");
     let refused = dir.run(&format!("{arguments} large -q --max-model-size 1KB")).refused();
     assert!(refused.contains("would become too large"), "{refused}");
     dir.run("inspect whole --verify").ok();
     // A byte of the last block is found when all of the file is checked.
-    let mut damaged = bytes("whole");
+    let mut damaged = bytes(&dir, "whole");
     let last = damaged.len() - 1;
     damaged[last] ^= 1;
     std::fs::write(dir.path("damaged"), damaged).unwrap();

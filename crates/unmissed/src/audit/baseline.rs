@@ -7,7 +7,7 @@
 use super::builder::Audit;
 use super::result::AuditResult;
 use crate::data::formats::{self, Content, ReadOptions};
-use crate::data::{Csr, Labels, Output};
+use crate::data::{Csr, Labels, Output, Source};
 use crate::error::{Error, Result};
 use crate::top_k::top_k;
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The test rows of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "the test rows of an audit")]
 pub struct TestRows {
     /// How many rows.
     pub rows: u64,
@@ -33,6 +34,7 @@ impl TestRows {
 
 /// The top lists that an audit keeps in a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "the models of the top lists")]
 pub struct KeptLists {
     /// The models, in the order of the file.
     pub models: Vec<String>,
@@ -44,6 +46,7 @@ pub struct KeptLists {
 
 /// What of an audit's JSON a comparison needs.
 #[derive(Deserialize)]
+#[serde(expecting = "an audit")]
 struct Kept {
     test_rows: TestRows,
     top_lists: Option<KeptLists>,
@@ -61,8 +64,8 @@ impl Baseline {
     /// Reads what [`Audit::write_json`] wrote.
     pub fn read(path: impl AsRef<Path>) -> Result<Baseline> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|cause| Error::io("cannot read", path, cause))?;
-        let kept: Kept = serde_json::from_str(&text).map_err(|cause| {
+        let bytes = Source::open(path, true)?.into_bytes()?;
+        let kept: Kept = serde_json::from_slice(bytes.as_ref()).map_err(|cause| {
             Error::format(format!("this file is not an audit to compare with ({cause})"))
                 .expected("a file that 'unmissed audit --json' wrote")
                 .in_file(path)

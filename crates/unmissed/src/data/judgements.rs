@@ -6,7 +6,7 @@
 //! annotation plan; other columns (names, texts) are ignored. Several judges have a file each: a pair may be in several files, with the
 //! same judgement.
 
-use super::Source;
+use super::{Source, not_csv};
 use crate::error::{Error, Result, digits, shown};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -393,7 +393,7 @@ impl Table {
         // Spreadsheets put a byte-order mark in front.
         let bytes = bytes.as_ref().strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes.as_ref());
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(bytes);
-        let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})")).in_file(path);
+        let broken = |cause: csv::Error| not_csv(&cause).in_file(path);
         let header = reader.headers().map_err(broken)?.clone();
         if header.is_empty() {
             return Err(Error::format("the file is empty")

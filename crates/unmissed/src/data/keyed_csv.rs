@@ -4,6 +4,23 @@ use super::Source;
 use crate::error::{Error, Result, shown};
 use std::path::Path;
 
+/// The error for a table that cannot be read as csv.
+pub(crate) fn not_csv(cause: &csv::Error) -> Error {
+    match cause.kind() {
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            let error = Error::format("text that is not UTF-8").expected("a csv file").hint(SAVE_AS_UTF8);
+            match pos {
+                Some(pos) => error.at(pos.line()),
+                None => error,
+            }
+        }
+        _ => Error::format(format!("not a csv file ({cause})")),
+    }
+}
+
+/// What to do about text in another encoding.
+pub(crate) const SAVE_AS_UTF8: &str = "save the file as UTF-8 (iconv -t UTF-8)";
+
 /// One line of such a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedCell {
@@ -32,7 +49,7 @@ pub fn read_keyed_csv(path: impl AsRef<Path>, key: &str, name: &str, below: u64)
     let path = path.as_ref();
     let bytes = Source::open(path, true)?.into_bytes()?;
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(bytes.as_ref());
-    let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})")).in_file(path);
+    let broken = |cause: csv::Error| not_csv(&cause).in_file(path);
     let header = reader.headers().map_err(broken)?.clone();
     let column = |wanted: &str| {
         header.iter().position(|field| field == wanted).ok_or_else(|| {

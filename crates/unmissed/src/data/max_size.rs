@@ -1,4 +1,4 @@
-//! How much compressed input may expand to. A gigabyte of zeros fits into a file of a megabyte, so without a bound a small file can
+//! How much compressed input may expand to, and how much of a pipe is held in memory. A gigabyte of zeros fits into a file of a megabyte, so without a bound a small file can
 //! fill the memory of whoever opens it.
 //!
 //! The bound is one number for the process, as resource limits are: it must also hold for tables, names and models that are opened
@@ -13,8 +13,9 @@ pub const DEFAULT_MAX_SIZE: u64 = 64_000_000_000;
 
 static MAX_SIZE: AtomicU64 = AtomicU64::new(DEFAULT_MAX_SIZE);
 
-/// Sets how many bytes a compressed file (or one array of an archive) may expand to, for all files that this process reads from now
-/// on, and gives the former bound. Files that are not compressed have no bound: they are as large as they are.
+/// Sets how many bytes a compressed file (or one array of an archive) may expand to, and how many a pipe may deliver that has to be read
+/// as a whole, for all files that this process reads from now on, and gives the former bound. Other files have no bound: they are as
+/// large as they are.
 ///
 /// ```
 /// use unmissed::data::{DEFAULT_MAX_SIZE, max_size, set_max_size};
@@ -68,9 +69,9 @@ impl<R: Read> Read for Bounded<R> {
 /// The error for a stream that went on beyond the bound, if this is what the cause says.
 pub(crate) fn too_large(cause: &io::Error) -> Option<Error> {
     (cause.kind() == io::ErrorKind::FileTooLarge).then(|| {
-        Error::format("compressed data expand to more than is allowed")
+        Error::format("the content is larger than allowed, after decompression if it is compressed")
             .expected(format!("at most {} bytes", max_size()))
-            .hint("where the file can be trusted, allow more (--max-size 200GB; in Python um.set_max_size), or unpack it first")
+            .hint("if you trust the file, allow more (--max-size 200GB; in Python um.set_max_size), or decompress it first")
     })
 }
 
@@ -89,7 +90,7 @@ mod tests {
             assert_eq!(read(length, length as u64).unwrap(), vec![7; length]);
             assert_eq!(read(length, u64::MAX).unwrap().len(), length);
             let cause = read(length + 1, length as u64).unwrap_err();
-            assert!(too_large(&cause).unwrap().to_string().contains("expand to more than is allowed"));
+            assert!(too_large(&cause).unwrap().to_string().contains("larger than allowed"));
         }
         assert!(too_large(&io::ErrorKind::InvalidData.into()).is_none());
     }

@@ -41,6 +41,7 @@ pub use folds::Folds;
 pub use ignore::{IgnoredDigest, IgnoredPairs};
 pub use judgements::{Judgement, Judgements, KnownPair, MachineJudgements, Relevance};
 pub use keyed_csv::{KeyedCell, read_full_column, read_keyed_csv, read_row_set};
+pub(crate) use keyed_csv::{SAVE_AS_UTF8, not_csv};
 pub(crate) use label_limit::check_label_limit;
 pub use label_stats::LabelStats;
 pub use mask::{mask, mask_shard};

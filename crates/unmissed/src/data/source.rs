@@ -132,13 +132,18 @@ impl Source {
         }
     }
 
-    /// Everything at once.
+    /// Everything at once. Pipes and devices may never end, so they have a bound as compressed files do.
     pub(crate) fn into_bytes(self) -> Result<Bytes> {
         match self.body {
             Body::Whole(bytes) => Ok(bytes),
             Body::Stream(mut stream) => {
                 let mut bytes = Vec::new();
-                stream.read_to_end(&mut bytes).map_err(|cause| unreadable(&self.path, cause))?;
+                let read = if self.stamp.is_some() {
+                    stream.read_to_end(&mut bytes)
+                } else {
+                    Bounded::new(stream).read_to_end(&mut bytes)
+                };
+                read.map_err(|cause| unreadable(&self.path, cause))?;
                 Ok(Bytes::new(Held::Owned(bytes)))
             }
         }

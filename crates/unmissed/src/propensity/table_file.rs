@@ -32,7 +32,7 @@ pub fn read(path: impl AsRef<Path>, labels: Option<u64>) -> Result<Propensities>
     let located = |error: Error| error.in_file(path);
     let bytes = data::Source::open(path, true)?.into_bytes()?;
     let text = std::str::from_utf8(bytes.as_ref())
-        .map_err(|cause| located(Error::format(format!("not a text file ({cause})")).expected("a csv of propensities")))?;
+        .map_err(|_| located(Error::format("text that is not UTF-8").expected("a csv of propensities").hint(data::SAVE_AS_UTF8)))?;
     let first = text.lines().next().unwrap_or("").trim();
     let rows = if first.parse::<f64>().is_ok() { inverse_lines(text) } else { csv_rows(text, "propensity") }.map_err(located)?;
     collect(path, rows, labels).map_err(located)
@@ -79,7 +79,7 @@ fn inverse_lines(text: &str) -> Result<Vec<Row>> {
 
 fn csv_rows(text: &str, value: &str) -> Result<Vec<Row>> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
-    let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})"));
+    let broken = |cause: csv::Error| data::not_csv(&cause);
     let header = reader.headers().map_err(broken)?.clone();
     let column = |name: &str| header.iter().position(|field| field == name);
     let required = |name: &str| {

@@ -7,7 +7,7 @@
 
 use super::shape::{Grown, Tree};
 use super::{TreeBuilder, TreeData, TreeSpec};
-use crate::data::{Output, Source};
+use crate::data::{Output, Source, not_csv};
 use crate::error::{Error, Result};
 use crate::sealed::Sealed;
 use crate::spec::Named;
@@ -88,7 +88,7 @@ pub fn read(path: impl AsRef<Path>, labels: usize) -> Result<Tree> {
 
 fn parse(bytes: &[u8], labels: usize) -> Result<Tree> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(bytes);
-    let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})"));
+    let broken = |cause: csv::Error| not_csv(&cause);
     let header = reader.headers().map_err(broken)?.clone();
     let column = |wanted: &str| {
         let found = header.iter().position(|field| field == wanted);

@@ -53,27 +53,27 @@ fn default() -> TreeRequest {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Trees over labels")]
 pub(super) struct Trees {
-    /// Train classifiers on the nodes of a tree over the labels, for very many of them: kmeans[:branch=N,leaf=N], random, huffman or
-    /// given:FILE, as 'unmissed list trees' explains [default without a value: kmeans]
+    /// Train classifiers on the nodes of a tree over the labels, for very many labels: kmeans[:branch=N,leaf=N], random, huffman or
+    /// given:FILE; see 'unmissed list trees' [default without a value: kmeans]
     #[arg(long, value_name = "SPEC", num_args = 0..=1, default_missing_value = "kmeans", conflicts_with_all = ELSEWHERE)]
     pub(super) tree: Option<String>,
     #[arg(long, value_name = "N", requires = "tree", help = format!(
         "Number of trees, whose probabilities are averaged [default: {}]", default().trees))]
     trees: Option<usize>,
-    /// What --propensity is for in trees. plugin: they are trained on observed labels, and probabilities are divided by propensities;
-    /// count: labels count as much as their inverse propensity, for ranks alone
+    /// How trees use --propensity. plugin: train on observed labels, and divide probabilities by propensities; count: weight observed
+    /// labels by their inverse propensities, for rankings only (scores are not probabilities)
     #[arg(long, value_name = "HOW", requires_all = ["tree", "propensity"])]
     correction: Option<TreeCorrection>,
     #[arg(long, value_name = "C", requires = "tree", allow_negative_numbers = true, help = format!(
-        "What the loss of a row counts against the penalty of a node's weights [default: {}]", default().cost))]
+        "Weight of the loss against the penalty of a node's weights, as the C of support vector machines [default: {}]", default().cost))]
     cost: Option<f64>,
     #[arg(long, value_name = "N", requires = "tree", help = format!(
         "Passes of the solver over the rows of a node [default: {}]", default().passes))]
     passes: Option<usize>,
-    /// Refuse to make a file that is larger: 300MB, 2GB. About how large it becomes is known, and told, after the first parts
+    /// Stop if the model file would become larger than this: 300MB, 2GB. Its size is estimated after the first parts
     #[arg(long, value_name = "SIZE", requires = "tree")]
     max_model_size: Option<String>,
-    /// Write the tree into this csv, which given:FILE takes again
+    /// Write the tree to this csv, which --tree given:FILE reads
     #[arg(long, value_name = "CSV", requires = "tree")]
     tree_out: Option<PathBuf>,
 }

@@ -52,7 +52,7 @@ impl Format for Npy {
         let size = source.size().unwrap_or(0);
         options.progress.begin(&format!("reading {}", source.path().display()), size);
         let bytes = source.into_bytes()?;
-        let content = content(Array::open("of the file", bytes.as_ref())?, options)?;
+        let content = content(Array::open("data", bytes.as_ref())?, options)?;
         options.progress.advance(size)?;
         Ok(content)
     }

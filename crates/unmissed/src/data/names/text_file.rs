@@ -1,8 +1,8 @@
 //! Files of names and texts: lines, or one column of a table.
 
 use super::{NamesOf, Texts};
-use crate::data::Source;
 use crate::data::source::Compression;
+use crate::data::{SAVE_AS_UTF8, Source};
 use crate::error::{Error, Result, shown};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -129,9 +129,7 @@ fn about_columns(error: Error, bytes: &[u8], layout: Layout) -> Error {
 }
 
 fn text_of(bytes: &[u8], line: u64) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|_| {
-        Error::format("text that is not UTF-8").found(shown(bytes)).at(line).hint("save the file as UTF-8 (iconv -t UTF-8)")
-    })
+    std::str::from_utf8(bytes).map_err(|_| Error::format("text that is not UTF-8").found(shown(bytes)).at(line).hint(SAVE_AS_UTF8))
 }
 
 fn split_lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {

@@ -1,7 +1,7 @@
 //! Row models in files: JSON, with a version.
 
 use super::RowModel;
-use crate::data::Output;
+use crate::data::{Output, Source};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -20,8 +20,8 @@ impl RowModel {
     /// Reads a model.
     pub fn read(path: impl AsRef<Path>) -> Result<RowModel> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|cause| Error::io("cannot read the row model", path, cause))?;
-        let model: RowModel = serde_json::from_slice(&bytes).map_err(|cause| {
+        let bytes = Source::open(path, true)?.into_bytes()?;
+        let model: RowModel = serde_json::from_slice(bytes.as_ref()).map_err(|cause| {
             Error::format(format!("not a model of row-dependent propensities ({cause})"))
                 .hint("such files are written by 'unmissed propensity fit rows'")
                 .in_file(path)

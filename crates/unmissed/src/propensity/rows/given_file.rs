@@ -25,7 +25,7 @@ pub fn read_columns(path: impl AsRef<Path>, key: &str, count: usize) -> Result<V
 
 fn parse(bytes: &[u8], key: &str, count: usize) -> Result<Vec<(String, Vec<f64>)>> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
-    let broken = |cause: csv::Error| Error::format(format!("not a csv file ({cause})"));
+    let broken = |cause: csv::Error| data::not_csv(&cause);
     let header = reader.headers().map_err(broken)?.clone();
     let wanted = || format!("a header '{key},NAME,...'");
     let place = header

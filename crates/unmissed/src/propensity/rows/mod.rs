@@ -49,6 +49,7 @@ use serde::{Deserialize, Serialize};
 
 /// A fitted model of propensities by row and label. See the module's page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "a model of row-dependent propensities")]
 pub struct RowModel {
     version: u32,
     evidence: RowEvidence,
