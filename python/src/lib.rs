@@ -69,7 +69,7 @@ mod _core {
     #[pymodule_export]
     use crate::run::panics;
     #[pymodule_export]
-    use crate::stream::{Stream, count_labels, finish_tally, merge_tallies};
+    use crate::stream::{Stream, count_labels, finish_tallies, merge_tallies};
     #[pymodule_export]
     use crate::tree::{Trees, read_tree_model, train_tree, tree_of_bytes};
     #[pymodule_export]

@@ -10,6 +10,7 @@ use crate::run::{How, alone, run};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rayon::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unmissed::Result;
 use unmissed::data::{Csr, LabelStats};
@@ -170,18 +171,28 @@ pub(crate) fn count_labels<'py>(py: Python<'py>, labels: Sparse<'_>, how: How) -
     Ok(counts.into_pyarray(py))
 }
 
-/// The tally of several.
+/// The tally of several, whose bytes arrays hold.
 #[pyfunction]
-pub(crate) fn merge_tallies(py: Python<'_>, tallies: Vec<Vec<u8>>, how: How) -> PyResult<Bound<'_, PyBytes>> {
-    let bytes = run(py, &how, |_| {
-        let tallies = tallies.iter().map(|bytes| Tally::from_bytes(bytes)).collect::<Result<Vec<_>>>()?;
-        Tally::merge(tallies)?.to_bytes()
-    })?;
-    Ok(PyBytes::new(py, &bytes))
+pub(crate) fn merge_tallies<'py>(
+    py: Python<'py>,
+    tallies: Vec<PyReadonlyArray1<'py, u8>>,
+    how: How,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let tallies = slices(&tallies)?;
+    Ok(run(py, &how, |_| merged(&tallies)?.to_bytes())?.into_pyarray(py))
 }
 
-/// The result of a tally as JSON.
+/// The result of several tallies together, as JSON.
 #[pyfunction]
-pub(crate) fn finish_tally(py: Python<'_>, tally: &[u8], how: How) -> PyResult<String> {
-    json(&run(py, &how, |watch| Tally::from_bytes(tally)?.finish_watched(watch))?)
+pub(crate) fn finish_tallies(py: Python<'_>, tallies: Vec<PyReadonlyArray1<'_, u8>>, how: How) -> PyResult<String> {
+    let tallies = slices(&tallies)?;
+    json(&run(py, &how, |watch| merged(&tallies)?.finish_watched(watch))?)
+}
+
+fn slices<'a>(tallies: &'a [PyReadonlyArray1<'_, u8>]) -> PyResult<Vec<&'a [u8]>> {
+    tallies.iter().map(|tally| Ok(tally.as_slice()?)).collect()
+}
+
+fn merged(tallies: &[&[u8]]) -> Result<Tally> {
+    Tally::merge(tallies.par_iter().map(|bytes| Tally::from_bytes(bytes)).collect::<Result<Vec<_>>>()?)
 }

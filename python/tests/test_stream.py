@@ -229,9 +229,29 @@ def test_bad_batches_change_nothing(data):
     with pytest.raises(ValueError, match="not parts of the same evaluation"):
         evaluator.merge(um.Evaluator(M, k=2).update(y[50:60], scores[50:60]))
     assert evaluator.compute().to_dict() == wanted
-    # k beyond what is stored is what it is in one call: open places at the end of the list.
-    deep = um.Evaluator(M, k=50).update(y[:50], um.TopK(np.zeros((50, 1), int))).update(y[50:], scores[50:])
-    assert deep.compute().value("precision", 50) > 0
+    for ignore, message in [([[0, 1], [1, M]], "ignore, pair 1: the label is out of range"), ([[2, 0]], "pair 0: the row is out of range")]:
+        with pytest.raises(ValueError, match=message):
+            evaluator.update(y[50:52], scores[50:52], ignore=np.array(ignore))
+    assert evaluator.compute().to_dict() == wanted
+    # After a result, batches continue.
+    assert evaluator.update(y[50:], scores[50:]).compute().to_dict() == um.evaluate(y, scores).to_dict()
+
+
+def test_k_beyond_what_is_stored_leaves_places_open(data):
+    """As in one call, also when batches store lists of different lengths and the first are the shortest."""
+    y, scores, train = data
+    stored = np.where(np.arange(N)[:, None] < 50, 1, 8)
+    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable")
+    kept = sp.csr_matrix(np.where(ranks < stored, scores, 0))
+    settings = {"k": (1, 5, 20), "train": train, "propensity": "jpv"}
+    wanted = um.evaluate(y, kept, **settings).to_dict()["rows"]
+    for cuts in ([0, 50, N], [0, 10, 70, 300, N]):
+        evaluator = um.Evaluator(M, **settings)
+        for start, end in zip(cuts, cuts[1:]):
+            evaluator.update(y[start:end], kept[start:end])
+        assert evaluator.compute().to_dict()["rows"] == wanted
+    # k beyond the labels is what it is in one call, too.
+    assert um.Evaluator(M, k=50).update(y, scores).compute().to_dict()["rows"] == um.evaluate(y, scores, k=50).to_dict()["rows"]
 
 
 def test_frames_are_brought_into_one_order():

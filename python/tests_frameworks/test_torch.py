@@ -138,9 +138,18 @@ def test_mistakes_are_located():
             loss(logits, **arguments)
 
 
+@pytest.fixture(params=["taken whole", "selected by torch"])
+def way(request, monkeypatch):
+    """Tensors in the computer's own memory are taken whole if they are small."""
+    from unmissed import _batches
+
+    if request.param == "selected by torch":
+        monkeypatch.setattr(_batches, "MOST_WHOLE", 0)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
-def test_tensors_are_evaluated_as_arrays_are(device, dtype):
+def test_tensors_are_evaluated_as_arrays_are(device, dtype, way):
     rng = np.random.default_rng(5)
     y = (rng.random((300, 40)) < 0.1).astype(np.int8)
     # Many ties, also at the end of the list.
@@ -159,7 +168,7 @@ def test_tensors_are_evaluated_as_arrays_are(device, dtype):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_numbers_that_are_none_are_located(device):
+def test_numbers_that_are_none_are_located(device, way):
     y = torch.eye(3, device=device)
     scores = torch.rand(3, 3, device=device)
     evaluator = um.Evaluator(3, k=1)
@@ -175,6 +184,7 @@ def test_numbers_that_are_none_are_located(device):
         (y, scores[:, :2], "another number of labels: expected 3, found 2"),
         (y[0], scores, "wrong shape"),
         (-y, scores, "row 0: a label must be 1 or 0"),
+        (y * float("nan"), scores, "row 0"),
         (y[:2], scores, "another number of rows"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     )
 
 
+#: The models of batches whose predictions have no name.
+UNNAMED = ["predictions"]
+
+
 class Evaluator:
     """Evaluate rows batch by batch, from any source, in memory that does not grow with their number.
 
@@ -137,10 +141,15 @@ class Evaluator:
         self._columns: Any = _frames.columns_only(train)
         self._models: list[str] = []
         self._native: _core.Stream | None = None
-        # Bad settings are told now, not with the first batch.
-        self._make(["predictions"])
+        # Bad settings are told now, not with the first batch, which mostly has one model without a name.
+        self._ready: _core.Stream | None = None
+        self._ready = self._make(UNNAMED)
 
     def _make(self, models: Sequence[str]) -> _core.Stream:
+        """One without rows."""
+        ready, self._ready = self._ready, None
+        if ready is not None and list(models) == UNNAMED:
+            return ready
         with working(self.n_jobs, False) as how:
             return _core.Stream(self.n_labels, list(models), self._train, self._request, how)
 
@@ -226,7 +235,7 @@ class Evaluator:
 
     def to_bytes(self) -> bytes:
         """The tally as bytes, for `merge` or, in a file, for the command line's ``unmissed merge``."""
-        native = self._native if self._native is not None else self._make(["predictions"])
+        native = self._native if self._native is not None else self._make(UNNAMED)
         with working(self.n_jobs, False) as how:
             return native.tally(how)
 
@@ -238,7 +247,7 @@ class Evaluator:
         ValueError
             If there were no rows.
         """
-        native = self._native if self._native is not None else self._make(["predictions"])
+        native = self._native if self._native is not None else self._make(UNNAMED)
         with working(self.n_jobs, False) as how:
             return Report(json.loads(native.compute(how)))
 
@@ -250,11 +259,11 @@ class Evaluator:
     def _blank(self) -> Evaluator:
         """One with the same settings and no rows."""
         blank = Evaluator.__new__(Evaluator)
-        blank.__dict__.update(self.__dict__ | {"_native": None, "_models": []})
+        blank.__dict__.update(self.__dict__ | {"_native": None, "_ready": None, "_models": []})
         return blank
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__ | {"_native": None}
+        state = self.__dict__ | {"_native": None, "_ready": None}
         return state | {"_tally": None if self._native is None else self.to_bytes()}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:

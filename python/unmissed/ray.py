@@ -1,6 +1,6 @@
 """Evaluation, training and prediction on several machines with Ray.
 
-Rows have one tally per block, blocks of labels are trained anywhere, and rows are predicted in parts.
+Blocks of rows have tallies, which merge; blocks of labels are trained anywhere; rows are predicted in parts.
 
 >>> # report = unmissed.ray.evaluate(ray.data.read_parquet("predictions/"), n_labels=670_091, train=y_train, propensity="jpv")
 >>> # model = unmissed.ray.train(X, y, "model.safetensors", propensity="jpv")
@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ray
+from ray.data.dataset import MaterializedDataset
 
 from . import _core, _inputs
 from ._checks import whole
 from ._dataset import _check_schema, _columns, feed
-from ._inputs import Matrix
+from ._inputs import Array, Matrix
 from ._report import Report
 from ._stream import Evaluator
 from ._work import working
@@ -35,6 +36,8 @@ __all__ = ["evaluate", "predict", "train"]
 
 #: Tallies that are merged by one task.
 TOGETHER = 8
+#: A task holds about so many bytes of blocks.
+BYTES_PER_TASK = 256 * 2**20
 #: Tasks for each processor: those that are ready early make up for those that are late.
 TASKS_PER_CPU = 4
 
@@ -49,14 +52,14 @@ def evaluate(
     train: LabelsLike | None = None,
     **settings: Any,
 ) -> Report:
-    """Evaluate the rows of a Ray dataset: one tally per block, merged in a tree.
+    """Evaluate the rows of a Ray dataset: tallies of its blocks, merged in a tree.
 
     Parameters
     ----------
     dataset : ray.data.Dataset
         With list columns as in `unmissed.evaluate_dataset`.
     labels, predictions, rows, n_labels, train, **settings
-        As in `unmissed.evaluate_dataset`. Without `rows` blocks number their own rows: values are the same, and so are standard errors up
+        As in `unmissed.evaluate_dataset`. Without `rows` each task numbers its own rows: values are the same, and so are standard errors up
         to 65 536 rows.
 
     Returns
@@ -68,49 +71,72 @@ def evaluate(
             raise ValueError("the number of labels is not known: pass n_labels=, or train=")
         n_labels = _inputs.labels(train, "train").columns
     named = predictions if isinstance(predictions, Mapping) else {"predictions": predictions}
-    columns = _columns(labels, named, rows)
-    lists = columns[: len(columns) - (rows is not None)]
     # A task has one processor.
     blank = ray.put(Evaluator(n_labels, train=train, **settings | {"n_jobs": 1}))
+    what = (labels, named, rows)
+    if isinstance(dataset, MaterializedDataset):
+        # Its blocks are there. A tally costs as much as many rows, so a task takes several blocks.
+        blocks = dataset.to_arrow_refs()
+        tasks = max(_processors(), dataset.size_bytes() // BYTES_PER_TASK)
+        each = max(1, -(-len(blocks) // tasks))
+        parts = [_tally.remote(blank, what, *blocks[start : start + each]) for start in range(0, len(blocks), each)]
+    else:
+        # Blocks are still to be read or computed: each has its tally in the same task.
+        def tally(block: Any) -> Any:
+            return _table(_tally_of(ray.get(blank), what, [block]))
 
-    def tally(block: Any) -> Any:
-        import pyarrow
-
-        _check_schema(block.schema, columns, lists, "a block of the dataset")
-        evaluator = ray.get(blank)._blank()
-        if block.num_rows:
-            feed(evaluator, block, labels, named, rows)
-        return pyarrow.table({"tally": pyarrow.array([evaluator.to_bytes()] if block.num_rows else [], pyarrow.large_binary())})
-
-    mapped = dataset.map_batches(tally, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
-    parts = mapped.to_arrow_refs()
-    while len(parts) > 1:
+        parts = dataset.map_batches(tally, batch_format="pyarrow", batch_size=None, zero_copy_batch=True).to_arrow_refs()
+    while len(parts) > TOGETHER:
         parts = [_merge.remote(*parts[start : start + TOGETHER]) for start in range(0, len(parts), TOGETHER)]
-    if not parts:
-        raise ValueError("no rows were evaluated: expected at least one block of rows")
-    whole_tally = _merged([ray.get(parts[0])])
-    with working(settings.get("n_jobs"), False) as how:
-        return Report(json.loads(_core.finish_tally(whole_tally, how)))
-
-
-def _merged(tables: list[Any]) -> bytes:
-    tallies = [tally.as_py() for table in tables for tally in table.column("tally")]
+    tallies = _arrays(ray.get(parts))
     if not tallies:
         raise ValueError("no rows were evaluated: expected at least one row")
-    if len(tallies) == 1:
-        return bytes(tallies[0])
+    with working(settings.get("n_jobs"), False) as how:
+        return Report(json.loads(_core.finish_tallies(tallies, how)))
+
+
+def _tally_of(blank: Evaluator, what: tuple[str, Mapping[str, str | tuple[str, str]], str | None], blocks: Iterable[Any]) -> Array | None:
+    """The bytes of a tally, or nothing if the blocks have no rows."""
+    labels, named, rows = what
+    columns = _columns(labels, named, rows)
+    evaluator = blank._blank()
+    for block in blocks:
+        if block.num_rows:
+            _check_schema(block.schema, columns, columns[: len(columns) - (rows is not None)], "a block of the dataset")
+            feed(evaluator, block, labels, named, rows)
+    return np.frombuffer(evaluator.to_bytes(), np.uint8) if evaluator.n_rows else None
+
+
+@ray.remote(num_cpus=1, max_retries=-1)
+def _tally(blank: Evaluator, what: Any, *blocks: Any) -> Any:
+    return _tally_of(blank, what, blocks)
+
+
+@ray.remote(num_cpus=1, max_retries=-1)
+def _merge(*parts: Any) -> Any:
+    tallies = _arrays(parts)
+    if not tallies:
+        return None
     with working(1, False) as how:
         return _core.merge_tallies(tallies, how)
 
 
-@ray.remote(num_cpus=1, max_retries=-1)
-def _merge(*tables: Any) -> Any:
+def _table(tally: Array | None) -> Any:
+    """A block of a dataset, which is a table."""
     import pyarrow
 
-    kept = [table for table in tables if table.num_rows]
-    if not kept:
-        return tables[0]
-    return pyarrow.table({"tally": pyarrow.array([_merged(kept)], pyarrow.large_binary())})
+    return pyarrow.table({"tally": pyarrow.array([] if tally is None else [tally.tobytes()], pyarrow.large_binary())})
+
+
+def _arrays(parts: Iterable[Any]) -> list[Array]:
+    """The tallies in results of tasks and blocks of a dataset, not copied."""
+    found: list[Array] = []
+    for part in parts:
+        if hasattr(part, "column"):
+            found += [np.frombuffer(tally.as_buffer(), np.uint8) for tally in part.column("tally")]
+        elif part is not None:
+            found.append(part)
+    return found
 
 
 def _processors() -> int:
