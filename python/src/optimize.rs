@@ -1,13 +1,13 @@
 //! Predictions for a metric.
 
-use crate::choices::{Gains, Weights};
+use crate::choices::{Gains, Lines, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Arrays, Sparse, scores_out};
 use crate::propensities::Given;
 use crate::rows::Rows;
 use crate::run::{How, run};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use unmissed::data::LabelStats;

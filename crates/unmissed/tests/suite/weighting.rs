@@ -78,7 +78,7 @@ proptest! {
         let p = Propensities::new("known", (0..labels).map(|label| 0.05 + 0.95 * uniform_at(seed, label)).collect()).unwrap();
         let seen = |row: usize, label: u32| ignoring && (row + label as usize).is_multiple_of(3);
         let pairs = (0..60).flat_map(|row| (0..labels).filter(move |label| seen(row, *label)).map(move |label| (row, label)));
-        let ignored = IgnoredPairs::from_pairs(60, labels as usize, pairs).unwrap();
+        let ignored = IgnoredPairs::from_pairs(60, labels.into(), pairs).unwrap();
         let options = PredictOptions {
             k,
             at_most,

@@ -11,7 +11,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Nodes that a row opens per round.
+/// Nodes that a row opens per round, at least. A row that has opened many opens half as many again: where it takes hundreds, rounds are few, and nodes
+/// that several rows open in the same round are evaluated for all of them at once.
 const AT_ONCE: usize = 4;
 
 /// What is searched for, in one tree.
@@ -161,7 +162,7 @@ impl RowSearch {
     /// Adds the nodes to open next; none when the search is over.
     fn next(&mut self, search: TreeSearch, place: u32, wanted: &mut Vec<Wanted>) {
         let left = search.max_nodes.map_or(usize::MAX, |most| most - self.opened);
-        let most = search.beam.unwrap_or(AT_ONCE).min(left);
+        let most = search.beam.unwrap_or(AT_ONCE.max(self.opened / 2)).min(left);
         let before = wanted.len();
         while wanted.len() - before < most
             && let Some(next) = self.open.pop()
