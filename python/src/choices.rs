@@ -1,9 +1,11 @@
 //! Groups, weights and rates, as Python gives them.
 
+use crate::errors::exception;
 use crate::matrix::Sparse;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use unmissed::data::{Labels, Rate};
+use unmissed::predict::Weighting;
 
 /// Groups as users write them, or one name for each label.
 #[derive(FromPyObject)]
@@ -31,6 +33,17 @@ impl Weights<'_> {
             Weights::Scheme(scheme) => Gains::Scheme(scheme.clone()),
             Weights::Values(array) => Gains::Values(array.as_slice()?.to_vec()),
         })
+    }
+}
+
+/// A line for each label: slopes and constants.
+#[derive(FromPyObject)]
+pub(crate) struct Lines<'py>(PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+impl Lines<'_> {
+    pub(crate) fn weighting(&self) -> PyResult<Weighting> {
+        let lines = self.0.as_slice()?.iter().zip(self.1.as_slice()?).map(|(a, b)| [*a, *b]).collect();
+        Weighting::new(lines).map_err(exception)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Linear models: trained, used, and kept in files.
 
-use crate::choices::{Gains, RateGiven, Weights};
+use crate::choices::{Gains, Lines, RateGiven, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::ignored::IgnoredGiven;
@@ -73,6 +73,15 @@ pub(crate) struct Settings<'py> {
 #[derive(FromPyObject)]
 pub(crate) struct ControlledRows<'py>(Rows<'py>, Sparse<'py>, Option<Sparse<'py>>, RateGiven<'py>);
 
+impl ControlledRows<'_> {
+    /// The rate, as a request has it, and the rest without the interpreter.
+    pub(crate) fn parts(&self) -> PyResult<(TrainControlled, ShownSlices<'_>)> {
+        let ControlledRows(rows, labels, shown, rate) = self;
+        let controlled = TrainControlled { rate: Some(rate.rate()?), ..TrainControlled::default() };
+        Ok((controlled, (rows.slices()?, labels.slices()?, shown.as_ref().map(Sparse::slices).transpose()?)))
+    }
+}
+
 /// Rows on which settings are decided: features, labels, and of a controlled set the pairs that were shown and the rate.
 #[derive(FromPyObject)]
 pub(crate) struct ValidationRows<'py>(Rows<'py>, Sparse<'py>, Option<Sparse<'py>>, Option<RateGiven<'py>>);
@@ -125,10 +134,10 @@ impl Settings<'_> {
 }
 
 /// Features, labels and the pairs that were shown, where they are known, without the interpreter.
-type ShownSlices<'a> = (RowSlices<'a>, Slices<'a>, Option<Slices<'a>>);
+pub(crate) type ShownSlices<'a> = (RowSlices<'a>, Slices<'a>, Option<Slices<'a>>);
 
 /// The same as a data set and labels.
-fn with_shown<'a>(given: Option<&ShownSlices<'a>>) -> Result<Option<(Dataset<'a>, Option<Labels<'a>>)>> {
+pub(crate) fn with_shown<'a>(given: Option<&ShownSlices<'a>>) -> Result<Option<(Dataset<'a>, Option<Labels<'a>>)>> {
     let Some((rows, labels, shown)) = given else { return Ok(None) };
     let shown = shown.as_ref().map(|shown| shown.labels()).transpose()?;
     Ok(Some((Dataset::new(Some(rows.features()?), labels.labels()?)?, shown)))
@@ -149,9 +158,10 @@ pub(crate) fn train<'py>(
     let later = settings.later.as_ref().map(Sparse::slices).transpose()?;
     let controlled = match &settings.controlled {
         None => None,
-        Some(ControlledRows(rows, labels, shown, rates)) => {
-            request.controlled = Some(TrainControlled { rate: Some(rates.rate()?), ..TrainControlled::default() });
-            Some((rows.slices()?, labels.slices()?, shown.as_ref().map(Sparse::slices).transpose()?))
+        Some(given) => {
+            let (asked, slices) = given.parts()?;
+            request.controlled = Some(asked);
+            Some(slices)
         }
     };
     let validation = match &settings.validation {
@@ -209,6 +219,8 @@ pub(crate) struct Ranking<'py> {
     logits: bool,
     propensity: Option<Given<'py>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
+    weighting: Option<Lines<'py>>,
+    at_most: bool,
     threshold: Option<f64>,
     ignore: Option<IgnoredGiven<'py>>,
 }
@@ -284,8 +296,9 @@ impl Linear {
         let propensity = ranking.propensity.as_ref().map(|given| given.propensities()).transpose()?.transpose();
         let propensity = propensity.map_err(exception)?;
         let weights = ranking.weights.as_ref().map(|array| array.as_slice()).transpose()?;
+        let weighting = ranking.weighting.as_ref().map(Lines::weighting).transpose()?;
         let ignored = ranking.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
-        let Ranking { k, logits, threshold, .. } = ranking;
+        let Ranking { k, logits, threshold, at_most, .. } = ranking;
         let top = run(py, &how, |watch| {
             let features = rows.features()?;
             let ignored = ignored.map(|ignored| ignored.pairs(features.rows(), self.model.labels())).transpose()?;
@@ -294,6 +307,8 @@ impl Linear {
                 logits,
                 propensities: propensity.as_ref(),
                 weights,
+                weighting: weighting.as_ref(),
+                at_most,
                 threshold,
                 ignored: ignored.as_ref(),
                 progress: watch,

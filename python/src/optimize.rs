@@ -1,17 +1,17 @@
 //! Predictions for a metric.
 
-use crate::choices::{Gains, Weights};
+use crate::choices::{Gains, Lines, Weights};
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::matrix::{Arrays, Sparse, scores_out};
 use crate::propensities::Given;
 use crate::rows::Rows;
 use crate::run::{How, run};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use unmissed::data::LabelStats;
-use unmissed::optimize::{Optimization, Weighting};
+use unmissed::optimize::Optimization;
 use unmissed::propensity::{Propensity, RowPropensities};
 use unmissed::request::{Level, ObjectiveSpec, OptimizeRequest, WeightsSpec};
 use unmissed::{Error, Result};
@@ -117,18 +117,18 @@ pub(crate) fn optimize<'py>(py: Python<'py>, scores: Sparse<'_>, given: Optimize
 pub(crate) fn apply_lines<'py>(
     py: Python<'py>,
     scores: Sparse<'_>,
-    lines: (PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>),
+    lines: Lines<'_>,
     given: OptimizeGiven<'_>,
     how: How,
 ) -> PyResult<Arrays<'py>> {
     let scores = scores.slices()?;
-    let lines: Vec<[f64; 2]> = lines.0.as_slice()?.iter().zip(lines.1.as_slice()?).map(|(a, b)| [*a, *b]).collect();
+    let weighting = lines.weighting()?;
     let propensity = given.propensity()?;
     let request = given.request(None).map_err(exception)?;
     let found = run(py, &how, |watch| {
         let scores = scores.scores()?;
         let optimization = Optimization::new(&scores, request)?.progress(watch);
-        propensity.into_iter().fold(optimization, Optimization::propensity).apply(&Weighting::new(lines)?)
+        propensity.into_iter().fold(optimization, Optimization::propensity).apply(&weighting)
     })?;
     Ok(scores_out(py, found))
 }

@@ -1,9 +1,12 @@
 //! Models on trees over labels: trained, searched, and kept in files.
 
+use crate::annotate::JudgedGiven;
+use crate::choices::Lines;
 use crate::errors::exception;
 use crate::evaluate::json;
 use crate::ignored::IgnoredGiven;
 use crate::matrix::{Arrays, Rows, Sparse, scores_out};
+use crate::model::{ControlledRows, with_shown};
 use crate::propensities::Given;
 use crate::run::{How, alone, run};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -12,8 +15,8 @@ use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use unmissed::data::{Dataset, Source};
 use unmissed::predict::{About, Normalize, PredictOptions, TreeModel, TreeSearch, file};
-use unmissed::request::{NormalizeChoice, TreeRequest};
-use unmissed::train::TreeTrainer;
+use unmissed::request::{NormalizeChoice, TreeRequest, byte_size};
+use unmissed::train::{TreeDestination, TreeTrainer};
 use unmissed::tree::given;
 use unmissed::{Error, Result};
 
@@ -38,8 +41,17 @@ pub(crate) struct TreeSettings<'py> {
     tolerance: f64,
     prune: f64,
     normalize: Option<bool>,
+    controlled: Option<ControlledRows<'py>>,
+    judged: Option<JudgedSet<'py>>,
+    memory: Option<String>,
+    /// A file that the model is trained into, whether a run that was interrupted is resumed there, and the most bytes that it may have.
+    output: Option<(PathBuf, bool, Option<String>)>,
     seed: u64,
 }
+
+/// Rows with judged pairs, to recalibrate on: features, observed labels, and the pairs.
+#[derive(FromPyObject)]
+pub(crate) struct JudgedSet<'py>(Rows<'py>, Sparse<'py>, JudgedGiven);
 
 impl TreeSettings<'_> {
     fn request(&self) -> Result<TreeRequest> {
@@ -74,13 +86,45 @@ pub(crate) fn train_tree(
     how: How,
 ) -> PyResult<Trees> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
-    let request = settings.request().map_err(exception)?;
+    let mut request = settings.request().map_err(exception)?;
     let propensities = settings.propensities.as_ref().map(|given| given.propensities()).transpose()?.transpose();
     let propensities = propensities.map_err(exception)?;
+    let controlled = match settings.controlled.as_ref().map(ControlledRows::parts).transpose()? {
+        Some((asked, slices)) => {
+            request.controlled = Some(asked);
+            Some(slices)
+        }
+        None => None,
+    };
+    let judged = match &settings.judged {
+        Some(JudgedSet(rows, labels, given)) => Some((rows.slices()?, labels.slices()?, given)),
+        None => None,
+    };
+    let memory = settings.memory.as_deref().map(byte_size).transpose().map_err(exception)?;
+    let output = match &settings.output {
+        Some((path, resume, most)) => {
+            let max_size = most.as_deref().map(byte_size).transpose().map_err(exception)?;
+            Some(TreeDestination { path: path.clone(), resume: *resume, max_size })
+        }
+        None => None,
+    };
     let (model, about) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
-        let trainer = TreeTrainer::new(request).progress(watch);
-        propensities.iter().fold(trainer, TreeTrainer::propensities).train(&data)
+        let controlled = with_shown(controlled.as_ref())?;
+        let judged = judged.map(|(rows, labels, given)| {
+            let rows = Dataset::new(Some(rows.features()?), labels.labels()?)?;
+            let known = given.judged(rows.rows(), rows.labels().cols())?.known_pairs()?;
+            Ok::<_, Error>((rows, known))
+        });
+        let judged = judged.transpose()?;
+        let mut trainer = memory.into_iter().fold(TreeTrainer::new(request).progress(watch), TreeTrainer::memory);
+        trainer = propensities.iter().fold(trainer, TreeTrainer::propensities);
+        trainer = controlled.iter().fold(trainer, |trainer, (data, shown)| trainer.controlled(data, shown.as_ref()));
+        trainer = judged.iter().fold(trainer, |trainer, (rows, known)| trainer.judged(rows, known));
+        match output {
+            None => trainer.train(&data),
+            Some(to) => trainer.train_to(&data, &to, &|_| {}).map(|trained| (trained.model, trained.about)),
+        }
     })?;
     Ok(Trees { model, about })
 }
@@ -106,6 +150,8 @@ pub(crate) struct TreeRanking<'py> {
     k: usize,
     propensity: Option<Given<'py>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
+    weighting: Option<Lines<'py>>,
+    at_most: bool,
     threshold: Option<f64>,
     ignore: Option<IgnoredGiven<'py>>,
     beam: Option<usize>,
@@ -158,8 +204,9 @@ impl Trees {
         let propensity = ranking.propensity.as_ref().map(|given| given.propensities()).transpose()?.transpose();
         let propensity = propensity.map_err(exception)?;
         let weights = ranking.weights.as_ref().map(|array| array.as_slice()).transpose()?;
+        let weighting = ranking.weighting.as_ref().map(Lines::weighting).transpose()?;
         let ignored = ranking.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
-        let TreeRanking { k, threshold, beam, max_nodes, .. } = ranking;
+        let TreeRanking { k, threshold, at_most, beam, max_nodes, .. } = ranking;
         let found = run(py, &how, |watch| {
             let features = rows.features()?;
             let ignored = ignored.map(|ignored| ignored.pairs(features.rows(), self.model.labels())).transpose()?;
@@ -168,6 +215,8 @@ impl Trees {
                 logits: false,
                 propensities: propensity.as_ref(),
                 weights,
+                weighting: weighting.as_ref(),
+                at_most,
                 threshold,
                 ignored: ignored.as_ref(),
                 progress: watch,

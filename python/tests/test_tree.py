@@ -88,3 +88,83 @@ def test_missing_labels_are_divided_by_their_propensity(balls):
             um.LabelTree(**broken).fit(balls.train)
     with pytest.raises(ValueError, match="requires y"):
         um.LabelTree().fit(balls.train.X)
+
+
+def test_lines_rank_the_labels_of_new_rows(balls, model):
+    X = balls.test.X
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(1, 1, 30), rng.normal(0, 0.1, 30)
+    flat = um.OneVsRest(decay=1e-3).fit(balls.train.X, balls.train.y)
+    everything = sp.csr_matrix(np.ones((400, 30)))
+    for one, scores in [(model, model.score(X, everything).toarray()), (flat, flat.predict_proba(X))]:
+        values = scores * a + b
+        found = one.predict_top_k(X, k=3, weighting=(a, b))
+        chosen = np.take_along_axis(values, found.indices.reshape(-1, 3), 1)
+        assert np.sort(chosen, axis=1) == pytest.approx(np.sort(values, axis=1)[:, -3:], abs=1e-5)
+        assert found.data.reshape(-1, 3) == pytest.approx(np.take_along_axis(scores, found.indices.reshape(-1, 3), 1), rel=1e-5)
+        worth = one.predict_top_k(X, k=30, weighting=(a, b), at_most=True)
+        assert abs(worth.nnz - (values > 0).sum()) <= 2
+        best = um.optimize_predictions(one.predict_top_k(X, k=30), "macro-f@3", train=balls.train.y, method="frank-wolfe")
+        assert (best.apply(one.predict_top_k(X, k=30)) != one.predict_top_k(X, k=3, weighting=best)).nnz <= 2
+        for broken, says in [({"weighting": (a, b[1:])}, "29 constants"), ({"weighting": a}, "neither"), ({"weighting": (a[:3], b[:3])}, "lines"), ({"at_most": True}, "only lines")]:
+            with pytest.raises(ValueError, match=says):
+                one.predict_top_k(X, **broken)
+
+
+@pytest.fixture(scope="module")
+def survey(balls):
+    """Training labels of which most are missing for half of the labels, and rows of which some labels were shown."""
+    rng = np.random.default_rng(5)
+    propensity = np.where(np.arange(30) % 2 == 0, 0.15, 0.9)
+    y = balls.train.y.toarray()[:1000]
+    observed = sp.csr_matrix(y * (rng.random(y.shape) < propensity))
+    relevant, shown = balls.train.y.toarray()[1000:], rng.random((500, 30)) < 0.5
+    return balls.train.X[:1000], observed, (balls.train.X[1000:], sp.csr_matrix(relevant * shown)), sp.csr_matrix(shown.astype(float))
+
+
+def test_controlled_sets_recalibrate(balls, survey):
+    X, y, controlled, shown = survey
+    plain = um.LabelTree("kmeans:branch=3,leaf=5").fit(X, y)
+    assert plain.recalibration_ is None and not plain.summary_["recalibrated"]
+    for known in ({"shown": shown}, {}):
+        model = um.LabelTree("kmeans:branch=3,leaf=5").fit(X, y, controlled=controlled, rate=0.5, **known)
+        assert model.recalibration_["taken"] and model.summary_["recalibrated"]
+        totals = [one.score(balls.test.X, sp.csr_matrix(np.ones((400, 30)))).sum() for one in (plain, model)]
+        assert totals[0] < 0.8 * balls.test.y.sum() and totals[1] == pytest.approx(balls.test.y.sum(), rel=0.15)
+    for broken, says in [({"controlled": controlled}, "rate="), ({"rate": 0.5}, "controlled="), ({"judged": "judged.csv"}, "judged_rows=")]:
+        with pytest.raises(ValueError, match=says):
+            plain.fit(X, y, **broken)
+    with pytest.raises(ValueError, match="takes no propensities"):
+        um.LabelTree(propensity=np.full(30, 0.5)).fit(X, y, controlled=controlled, rate=0.5)
+
+
+def test_judged_pairs_recalibrate(survey):
+    X, y, (rows, truth), _ = survey
+    model = um.LabelTree("kmeans:branch=3,leaf=5").fit(X, y)
+    observed = sp.csr_matrix(truth.shape)
+    plan = um.annotation_plan(observed, {"tree": model.predict_top_k(rows)}, budget=1500)
+    judged = plan.judge([int(truth[pair["row"], pair["label"]]) for pair in plan.pairs])
+    again = model.fit(X, y, judged=judged, judged_rows=(rows, observed))
+    assert again.recalibration_["pairs"] == 1500 and again.recalibration_["shown"]
+
+
+def test_runs_are_resumed(balls, model, tmp_path):
+    expected = model.predict_top_k(balls.test.X)
+    path = tmp_path / "tree.safetensors"
+    again = um.LabelTree("kmeans:branch=3,leaf=5", trees=2)
+    # A model that would be too large ends the run as an interruption does: what is finished is kept.
+    with pytest.raises(ValueError, match="too large"):
+        again.fit(balls.train, path=path, max_size=100)
+    assert not path.exists() and any((tmp_path / "tree.safetensors.partial").iterdir())
+    with pytest.raises(ValueError, match="unfinished run"):
+        again.fit(balls.train, path=path)
+    with pytest.raises(ValueError, match="'tree.cost' differs"):
+        um.LabelTree("kmeans:branch=3,leaf=5", trees=2, cost=3).fit(balls.train, path=path, resume=True)
+    again.fit(balls.train, path=path, resume=True, memory="1GB")
+    assert path.exists() and not (tmp_path / "tree.safetensors.partial").exists()
+    assert (again.predict_top_k(balls.test.X) != expected).nnz == 0
+    assert (um.LabelTree.load(path).predict_top_k(balls.test.X) != expected).nnz == 0
+    with pytest.raises(ValueError, match="path="):
+        again.fit(balls.train, resume=True)
+    with pytest.raises(ValueError, match="does not hold one node"):
+        again.fit(balls.train, memory=1)

@@ -9,12 +9,13 @@ from . import _core, _frames, _inputs
 from ._checks import array, number, optional, text, whole
 from ._choices import number_of_labels
 from ._data import to_csr
+from ._inputs import Array
 from ._propensity import as_propensities
 from ._row_propensity import RowPropensity
 from ._work import working
 
 if TYPE_CHECKING:
-    from .types import LabelsLike, PropensityLike, ScoresLike, WeightsLike
+    from .types import LabelsLike, NumbersLike, PropensityLike, ScoresLike, WeightsLike
 
 
 class OptimizedPredictions:
@@ -74,6 +75,23 @@ class OptimizedPredictions:
     def __repr__(self) -> str:
         name = f"{self.report['metric']}@{self.report['k']}"
         return f"OptimizedPredictions({name} {self.value_before:.4f} -> {self.value:.4f})"
+
+
+def lines_of(weighting: OptimizedPredictions | tuple[NumbersLike, NumbersLike] | None) -> tuple[Array, Array] | None:
+    """The slopes and constants of ``weighting=``."""
+    if weighting is None:
+        return None
+    a, b = (weighting.a, weighting.b) if isinstance(weighting, OptimizedPredictions) else _pair(weighting)
+    a, b = array(a, "weighting"), array(b, "weighting")
+    if len(a) != len(b):
+        raise ValueError(f"weighting= has {len(a)} slopes and {len(b)} constants: expected one of each for every label")
+    return a, b
+
+
+def _pair(weighting: Any) -> Any:
+    if isinstance(weighting, tuple) and len(weighting) == 2:
+        return weighting
+    raise ValueError(f"weighting= is neither an OptimizedPredictions nor a pair (a, b) of arrays: found {type(weighting).__name__}")
 
 
 def optimize_predictions(

@@ -12,10 +12,12 @@ from ._checks import array, file, number, optional, whole
 from ._data import Data, to_csr
 from ._inputs import Array, Matrix
 from ._ignored import ignored_pairs
+from ._optimize import lines_of
 from ._propensity import as_propensities, propensities_of_counts
 from ._work import working
 
 if TYPE_CHECKING:
+    from ._optimize import OptimizedPredictions
     from .types import FeaturesLike, IgnoreLike, NumbersLike, Path, PropensityLike
 
 
@@ -107,6 +109,8 @@ class Scoring:
         logits: bool = False,
         propensity: PropensityLike | None = None,
         weights: NumbersLike | None = None,
+        weighting: OptimizedPredictions | tuple[NumbersLike, NumbersLike] | None = None,
+        at_most: bool = False,
         threshold: float | None = None,
         ignore: IgnoreLike | None = None,
     ) -> Any:
@@ -123,6 +127,11 @@ class Scoring:
             Divides probabilities: the correction for a model that was trained on observed labels.
         weights : array-like, optional
             Multiplies scores, one number for each label.
+        weighting : OptimizedPredictions or (a, b), optional
+            Ranks labels by ``a * p + b`` instead, with the lines that `optimize_predictions` found on other rows; labels are given with their
+            probabilities.
+        at_most : bool, default False
+            With `weighting`: only labels that are worth something, ``a * p + b > 0``.
         threshold : float, optional
             Labels with a lower probability are left out.
         ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
@@ -141,6 +150,8 @@ class Scoring:
             "logits": bool(logits),
             "propensity": None if propensity is None else as_propensities(propensity, None, None)._arrays(),
             "weights": optional(array, weights, "weights"),
+            "weighting": lines_of(weighting),
+            "at_most": bool(at_most),
             "threshold": optional(number, threshold, "threshold"),
             "ignore": ignored_pairs(ignore, len(rows.indptr) - 1 if isinstance(rows, Matrix) else len(rows), self.model_.labels),
         }

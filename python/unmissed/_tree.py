@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core, _inputs
+from ._annotate import judged_of
 from ._checks import array, file, number, optional, text, whole
 from ._data import Data, to_csr
 from ._ignored import ignored_pairs
 from ._inputs import Array, Matrix
-from ._models import _of_matrix, _seed
+from ._models import _controlled, _of_matrix, _rows_of, _seed
+from ._optimize import lines_of
 from ._propensity import as_propensities, propensities_of_counts
 from ._registry import listed
 from ._work import working
@@ -25,7 +27,11 @@ except ImportError as error:
     raise ImportError("models need scikit-learn 1.6 or later: pip install 'unmissed[models]'") from error
 
 if TYPE_CHECKING:
-    from .types import FeaturesLike, IgnoreLike, LabelsLike, NumbersLike, Path, PropensityLike
+    from collections.abc import Sequence
+
+    from ._annotate import JudgedPairs
+    from ._optimize import OptimizedPredictions
+    from .types import FeaturesLike, IgnoreLike, LabelsLike, NumbersLike, Path, PropensityLike, RateLike
 
 
 @listed("trees")
@@ -80,6 +86,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         Features.
     summary_ : dict
         Sizes of the trees and of their weights.
+    recalibration_ : dict or None
+        With a controlled set or judged pairs: what was compared on them, and whether probabilities are recalibrated (``taken``).
 
     Examples
     --------
@@ -129,7 +137,21 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X: FeaturesLike, y: LabelsLike | None = None) -> LabelTree:
+    def fit(
+        self,
+        X: FeaturesLike,
+        y: LabelsLike | None = None,
+        *,
+        controlled: Data | tuple[FeaturesLike, LabelsLike] | None = None,
+        rate: RateLike | None = None,
+        shown: LabelsLike | None = None,
+        judged: JudgedPairs | Path | Sequence[Path] | None = None,
+        judged_rows: Data | tuple[FeaturesLike, LabelsLike] | None = None,
+        path: Path | None = None,
+        resume: bool = False,
+        max_size: str | int | None = None,
+        memory: str | int | None = None,
+    ) -> LabelTree:
         """Train.
 
         Parameters
@@ -138,6 +160,27 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             Features; a `Data` includes its labels.
         y : labels
             A matrix of 0 and 1, dense or sparse, or a list of the labels of each row.
+        controlled : Data or (features, labels), optional
+            A bias-controlled set: its labels are the relevant ones among those that were shown. Probabilities are recalibrated on it if
+            that is an improvement; see ``recalibration_``.
+        rate : str, float, tuple or array-like, optional
+            The rate at which labels of the controlled set were shown: ``"16/300"``, or one number for each label.
+        shown : labels, optional
+            The pairs of the controlled set that were shown, relevant or not, if they are known.
+        judged : JudgedPairs, path or list of paths, optional
+            Judged pairs of rows that are not trained on, as a controlled set.
+        judged_rows : Data or (features, labels), optional
+            Features and observed labels of the rows of `judged`.
+        path : path, optional
+            A file to train the model into, as the command line does: finished parts of the trees are kept beside it until all are
+            there, and only those in work are in memory.
+        resume : bool, default False
+            With `path`: continue a run that was interrupted. The model is the same as without an interruption.
+        max_size : str or int, optional
+            With `path`: do not make a file that is larger than this, ``"2GB"`` or a number of bytes. About how large it becomes is known after the
+            first parts, which are kept for `resume`.
+        memory : str or int, optional
+            The most bytes that nodes in work may take on top of the data: ``"4GB"``, or a number.
 
         Returns
         -------
@@ -166,7 +209,13 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             "prune": number(self.prune, "prune"),
             "normalize": None if self.normalize is None else bool(self.normalize),
             "seed": _seed(self.random_state),
+            "controlled": _controlled(controlled, rate, shown, labels.columns),
+            "judged": _judged(judged, judged_rows, labels.columns),
+            "memory": _size(memory, "memory"),
+            "output": None if path is None else (file(path), bool(resume), _size(max_size, "max_size")),
         }
+        if path is None and (resume or max_size is not None):
+            raise ValueError("resume= and max_size= are for a model that is trained into a file: pass it as path=")
         with working(self.n_jobs, self.verbose) as how:
             self._take(_core.train_tree(_inputs.features(rows, "X"), labels, settings, how))
         return self
@@ -175,6 +224,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         self.model_ = model
         self.label_counts_: Any = model.label_counts
         self.n_rows_ = json.loads(model.about)["rows"]
+        self.recalibration_ = json.loads(model.about).get("recalibration")
         self.summary_ = json.loads(model.summary)
         self.classes_ = np.arange(model.labels)
 
@@ -191,6 +241,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         *,
         propensity: PropensityLike | None = None,
         weights: NumbersLike | None = None,
+        weighting: OptimizedPredictions | tuple[NumbersLike, NumbersLike] | None = None,
+        at_most: bool = False,
         threshold: float | None = None,
         ignore: IgnoreLike | None = None,
         beam: int | None = None,
@@ -207,6 +259,11 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             Divides probabilities: the correction for a model that was trained on observed labels and does not divide by itself.
         weights : array-like, optional
             Multiplies scores, one number for each label.
+        weighting : OptimizedPredictions or (a, b), optional
+            Ranks labels by ``a * p + b`` instead, with the lines that `optimize_predictions` found on other rows; labels are given with their
+            probabilities. Exact as well.
+        at_most : bool, default False
+            With `weighting`: only labels that are worth something, ``a * p + b > 0``.
         threshold : float, optional
             Labels with a lower probability are left out.
         ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
@@ -228,6 +285,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             "k": whole(k, "k", 1),
             "propensity": None if propensity is None else as_propensities(propensity, None, None)._arrays(),
             "weights": optional(array, weights, "weights"),
+            "weighting": lines_of(weighting),
+            "at_most": bool(at_most),
             "threshold": optional(number, threshold, "threshold"),
             "ignore": ignored_pairs(ignore, len(rows.indptr) - 1 if isinstance(rows, Matrix) else len(rows), self.model_.labels),
             "beam": optional(whole, beam, "beam"),
@@ -319,3 +378,16 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         loaded._take(model)
         loaded.n_features_in_ = model.features
         return loaded
+
+
+def _size(size: str | int | None, what: str) -> str | None:
+    """Bytes, as a text that the native part reads."""
+    return size if size is None or isinstance(size, str) else str(whole(size, what))
+
+
+def _judged(judged: Any, rows: Any, columns: int) -> tuple[Matrix | Array, Matrix, dict[str, Any]] | None:
+    """Features and observed labels of judged rows, and the pairs."""
+    if (judged is None) != (rows is None):
+        raise ValueError("judged pairs and the rows that they are of belong together: pass judged= and judged_rows=")
+    given = judged_of(judged, None, None)
+    return None if given is None else (*_rows_of(rows, "judged_rows", columns), given)

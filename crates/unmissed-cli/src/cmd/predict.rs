@@ -8,7 +8,7 @@ use unmissed::Error;
 use unmissed::data::{Csr, Features, IgnoredPairs, LabelStats};
 use unmissed::optimize::Optimization;
 use unmissed::predict::file::{self, AnyModel};
-use unmissed::predict::{About, PredictOptions, TreeModel, TreeSearch};
+use unmissed::predict::{About, PredictOptions, TreeModel, TreeSearch, Weighting};
 use unmissed::propensity::models::{self, PropensitySpec};
 use unmissed::propensity::{Origin, Propensities};
 use unmissed::request::OptimizeRequest;
@@ -21,7 +21,8 @@ for a model that was trained on observed labels as if they were complete; with -
 Corrected probabilities are not clipped at 1, except those of models on trees. --threshold applies to the probability, corrected but not weighted.
 
 --optimize chooses the labels that are best for a metric other than precision, as 'unmissed optimize' does, and reports the gain. \
-Corrected probabilities are then capped at 1; for a model that was trained with propensities, these apply to the priors only.
+Corrected probabilities are then capped at 1; for a model that was trained with propensities, these apply to the priors only. --weighting \
+gives new rows the labels that are worth most by the lines of such a search, with their probabilities; every label is considered, also by models on trees.
 
 The format of PREDICTIONS follows from its ending (.txt .npz ...; .gz and .zst compress text). With --label-names or --row-names it is a \
 csv with the names beside the ids.
@@ -34,7 +35,8 @@ Examples:
   unmissed predict model.safetensors test.txt --ignore seen.txt -o unseen.txt
   unmissed predict tree.safetensors test.txt -k 3 -o from-tree.txt
   unmissed predict model.safetensors test.txt --label-names names.txt -o named.csv
-  unmissed predict model.safetensors test.txt --optimize macro-f@3 -o best.txt"
+  unmissed predict model.safetensors test.txt --optimize macro-f@3 -o best.txt
+  unmissed predict tree.safetensors test.txt -k 3 --weighting lines.csv -o by-lines.txt"
 )]
 pub(crate) struct Args {
     /// A model that 'unmissed train' wrote
@@ -54,6 +56,13 @@ pub(crate) struct Args {
     /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
+    /// Rank labels by a line a p + b for each of them, as 'unmissed optimize --save-weighting' writes them: a csv 'label,a,b'; rows are
+    /// treated one at a time
+    #[arg(long, value_name = "CSV", conflicts_with_all = ["weights", "logits", "optimize"])]
+    weighting: Option<PathBuf>,
+    /// With --weighting: give rows fewer than K labels if more would do harm (a line of at most 0)
+    #[arg(long, requires = "weighting")]
+    at_most: bool,
     /// Training labels, from whose counts propensities and weights are computed [default: the counts in the model]
     #[arg(long, value_name = "DATA")]
     train: Option<PathBuf>,
@@ -89,11 +98,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
-    let inputs: Vec<&Path> = [Some(&args.model), Some(&args.data), args.train.as_ref(), args.ignore.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(AsRef::as_ref)
-        .collect();
+    let inputs: Vec<&Path> =
+        [Some(&args.model), Some(&args.data), args.train.as_ref(), args.ignore.as_ref(), args.weighting.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(AsRef::as_ref)
+            .collect();
     let named: Vec<&Path> = inputs.into_iter().chain(args.naming.files().map(|(_, file)| file.path())).collect();
     args::check_output(&args.output, &named)?;
     let spec = args.propensity.as_deref().map(models::parse).transpose()?;
@@ -140,11 +150,14 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let weights = args.weights.as_deref().map(weigh).transpose()?;
     let how = args.weights.as_deref().map(str::parse).transpose()?;
     inputs::warn_of_weights(how.as_ref(), propensity.is_some() || about.propensity.is_some(), app);
+    let weighting = args.weighting.as_ref().map(|path| Weighting::read(path, count)).transpose()?;
     let options = PredictOptions {
         k: args.k,
         logits: args.logits,
         propensities: propensity.as_ref(),
         weights: weights.as_deref(),
+        weighting: weighting.as_ref(),
+        at_most: args.at_most,
         threshold: args.threshold,
         ignored: ignored.as_ref(),
         progress: app.progress(),

@@ -73,3 +73,26 @@ fn propensities_correct_trees() {
     let twice = dir.run("predict plugin.safetensors test.txt --propensity jpv -o d.txt");
     assert!(twice.stderr.contains("corrects a second time"), "{}", twice.stderr);
 }
+
+/// What lines choose among all labels is what they choose from stored probabilities of all labels, for both kinds of models.
+#[test]
+fn lines_rank_the_labels_of_new_rows() {
+    let dir = Workdir::with_data();
+    dir.run("optimize scores.txt --metric macro-f@2 --positives stored --method frank-wolfe --save-weighting found.csv -o b.txt")
+        .ok();
+    for model in ["model", "tree"] {
+        dir.run(&format!("predict {model}.safetensors test.txt -k 12 -o all.txt")).ok();
+        for (lines, options) in [("found", ""), ("lines", ""), ("lines", "--at-most")] {
+            dir.run(&format!("optimize all.txt --weighting {lines}.csv -k 2 {options} -o stored.txt")).ok();
+            dir.run(&format!("predict {model}.safetensors test.txt -k 2 --weighting {lines}.csv {options} -o new.txt")).ok();
+            assert_eq!(dir.read("new.txt"), dir.read("stored.txt"), "{model} {lines} {options}");
+        }
+        dir.run(&format!("predict {model}.safetensors test.txt -k 2 -o plain.txt")).ok();
+        assert_ne!(dir.read("new.txt"), dir.read("plain.txt"));
+    }
+    let predict = |options: &str| dir.run(&format!("predict tree.safetensors test.txt -o x.txt {options}"));
+    assert!(predict("--weighting lines.csv --weights log").stderr.contains("cannot be used with"));
+    assert!(predict("--at-most").stderr.contains("--weighting"));
+    dir.write("short.csv", b"label,a,b\n0,1,0\n");
+    assert!(predict("--weighting short.csv").refused().starts_with("short.csv: "));
+}

@@ -34,6 +34,8 @@ impl Workdir {
         dir.write("q.txt", predictions(&dir.read("test.txt"), 3).as_bytes());
         dir.write("seen.txt", (0..100).map(|row| format!("{row} {}\n", row * 7 % 12)).collect::<String>().as_bytes());
         dir.write("names.txt", (0..12).map(|label| format!("label {label}\n")).collect::<String>().as_bytes());
+        let line = |label: u32| format!("{label},{},{}\n", 1 + label % 4, f64::from(label % 3) / 20.0 - 0.05);
+        dir.write("lines.csv", (0..12).map(line).fold("label,a,b\n".to_owned(), |text, line| text + &line).as_bytes());
         dir.write("hierarchy.tsv", (1..12).map(|label| format!("{label}\t{}\n", label / 3)).collect::<String>().as_bytes());
         dir.write("bought.tsv", (0..12).map(|label| format!("{label}\t{}\n", (label + 1) % 12)).collect::<String>().as_bytes());
         dir.write("viewed.tsv", (0..36).map(|i| format!("{}\t{}\n", i % 12, i * 7)).collect::<String>().as_bytes());

@@ -39,12 +39,11 @@ pub mod methods;
 pub mod objectives;
 mod report;
 mod terms;
-mod weighting;
 
+pub use crate::predict::Weighting;
 pub use builder::Optimization;
 pub use candidates::Correction;
 pub use expected::BeforeAfter;
 pub use mass::Mass;
 pub use report::{MeasuredRow, OptimizeReport, Optimized};
 pub use terms::Terms;
-pub use weighting::Weighting;

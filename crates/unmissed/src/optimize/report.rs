@@ -3,9 +3,9 @@
 use super::candidates::Correction;
 use super::expected::BeforeAfter;
 use super::mass::Mass;
-use super::weighting::Weighting;
 use crate::data::Scores;
 use crate::metrics::Estimator;
+use crate::predict::Weighting;
 use serde::Serialize;
 
 /// Labels for every row, lines for new rows, and what there is to know about both.

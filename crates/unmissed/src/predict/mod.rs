@@ -7,6 +7,7 @@
 mod batch;
 mod builder;
 pub mod file;
+mod given;
 mod half;
 mod kernel;
 mod model;
@@ -17,9 +18,11 @@ mod scores;
 mod summary;
 mod top;
 pub mod tree;
+pub(crate) mod weighting;
 
 pub use file::{About, BlockStore};
 pub use model::{Block, Model, Normalize};
 pub use options::PredictOptions;
 pub use summary::ModelSummary;
 pub use tree::{Recalibration, TreeModel, TreePrediction, TreeSearch, TreeSummary};
+pub use weighting::Weighting;

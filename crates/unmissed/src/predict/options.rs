@@ -1,11 +1,13 @@
 //! Options of a prediction.
 
-use super::Model;
+use super::given::{by_probability, told_apart};
+use super::{Model, Weighting};
 use crate::data::IgnoredPairs;
 use crate::error::{Error, Result, digits};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::sigmoid::sigmoid;
+use crate::top_k::FineKey;
 
 /// How labels are scored and how many are given.
 ///
@@ -14,6 +16,9 @@ use crate::sigmoid::sigmoid;
 /// the threshold when there is one; equal logits go by the smaller label. `sigmoid(z_j) / p_j` is the correction for a
 /// model that was trained on observed labels, whose `sigmoid(z_j)` estimates the probability that the label is observed. It
 /// is not clipped: above 1 the model or the propensities are off, and clipping would only mix up the ranks.
+///
+/// With a [`Weighting`] labels rank by its lines, `a_j min(P_j, 1) + b_j`, and are given with their probabilities, highest first: what
+/// [`Weighting::apply`] chooses among the probabilities of all labels.
 #[derive(Clone, Copy)]
 pub struct PredictOptions<'a> {
     /// Maximum number of labels per row.
@@ -24,6 +29,10 @@ pub struct PredictOptions<'a> {
     pub propensities: Option<&'a Propensities>,
     /// Multiplies scores by these, one for each label.
     pub weights: Option<&'a [f64]>,
+    /// Ranks labels by lines in place of their scores.
+    pub weighting: Option<&'a Weighting>,
+    /// With a weighting, labels are given only as far as they are worth anything: a value above 0.
+    pub at_most: bool,
     /// Labels with a lower probability are left out.
     pub threshold: Option<f64>,
     /// Labels that rows may not be given.
@@ -35,7 +44,25 @@ pub struct PredictOptions<'a> {
 impl Default for PredictOptions<'_> {
     /// The five most probable labels.
     fn default() -> Self {
-        PredictOptions { k: 5, logits: false, propensities: None, weights: None, threshold: None, ignored: None, progress: &Silent }
+        PredictOptions {
+            k: 5,
+            logits: false,
+            propensities: None,
+            weights: None,
+            weighting: None,
+            at_most: false,
+            threshold: None,
+            ignored: None,
+            progress: &Silent,
+        }
+    }
+}
+
+impl PredictOptions<'_> {
+    /// No label with a lower value is given.
+    pub(super) fn least(&self) -> f64 {
+        // The smallest number above 0.
+        if self.at_most { f64::from_bits(1) } else { f64::NEG_INFINITY }
     }
 }
 
@@ -67,6 +94,16 @@ pub(super) fn check_options(options: &PredictOptions<'_>, labels: usize) -> Resu
                 .found(digits(weights[label])));
         }
     }
+    if let Some(weighting) = options.weighting {
+        for_each("lines", weighting.lines().len())?;
+    }
+    if options.weighting.is_some() && (options.weights.is_some() || options.logits) {
+        return Err(Error::value("lines rank probabilities: they take neither weights nor logits")
+            .hint("leave the weights or the logits out"));
+    }
+    if options.at_most && options.weighting.is_none() {
+        return Err(Error::value("only lines say which labels are worth anything").hint("give a weighting, or a threshold"));
+    }
     let threshold = options.threshold.unwrap_or(0.0);
     if !(0.0..=1.0).contains(&threshold) {
         return Err(Error::value("the threshold is out of range").expected("a probability").found(digits(threshold)));
@@ -82,6 +119,7 @@ pub(super) struct Ranking {
     inverse: Option<Vec<f64>>,
     /// What scores are multiplied with on top.
     weights: Option<Vec<f64>>,
+    lines: Option<Vec<[f64; 2]>>,
     threshold: f64,
     /// No label with a lower value is given.
     pub(super) least: f64,
@@ -94,7 +132,8 @@ impl Ranking {
         let threshold = options.threshold.unwrap_or(0.0);
         let (inverse, weights) = (options.propensities.map(Propensities::inverse), options.weights.map(<[f64]>::to_vec));
         let k = options.k.min(labels.max(1));
-        let mut ranking = Ranking { k, logits: options.logits, inverse, weights, threshold, least: f64::NEG_INFINITY };
+        let (lines, least) = (options.weighting.map(|weighting| weighting.lines().to_vec()), options.least());
+        let mut ranking = Ranking { k, logits: options.logits, inverse, weights, lines, threshold, least };
         if ranking.by_logit() {
             // A little below the logit of the threshold, so that the probability itself decides. That of 1 is reached by rounding.
             let logit = (threshold / (1.0 - threshold)).ln().min(30.0);
@@ -105,7 +144,7 @@ impl Ranking {
 
     /// Whether labels rank as their logits do.
     pub(super) fn by_logit(&self) -> bool {
-        self.inverse.is_none() && self.weights.is_none()
+        self.inverse.is_none() && self.weights.is_none() && self.lines.is_none()
     }
 
     fn probability(&self, logit: f32, label: usize) -> f64 {
@@ -122,11 +161,27 @@ impl Ranking {
         if self.by_logit() {
             return f64::from(logit);
         }
+        if let Some(lines) = &self.lines {
+            let [slope, constant] = lines[label];
+            return slope * f64::from(self.capped(logit, label)) + constant;
+        }
         self.probability(logit, label) * self.weights.as_ref().map_or(1.0, |weights| weights[label])
     }
 
-    /// The score that is given for a label with this value.
-    pub(super) fn given(&self, value: f64, logit: f32, label: usize) -> f32 {
-        if self.logits || !self.by_logit() { value as f32 } else { self.probability(logit, label) as f32 }
+    /// The probability as lines take it.
+    fn capped(&self, logit: f32, label: usize) -> f32 {
+        self.probability(logit, label).min(1.0) as f32
+    }
+
+    /// The best labels of a row with the scores that are given for them, highest first.
+    pub(super) fn given(&self, row: &[FineKey]) -> Vec<(u32, f32)> {
+        if self.lines.is_some() {
+            return by_probability(row, |key| self.capped(key.logit(), key.label() as usize));
+        }
+        let score = |key: FineKey| match self.logits || !self.by_logit() {
+            true => key.value() as f32,
+            false => self.probability(key.logit(), key.label() as usize) as f32,
+        };
+        row.iter().map(|key| key.label()).zip(told_apart(row, score)).collect()
     }
 }

@@ -54,8 +54,10 @@ impl Model {
         let (mut offsets, mut ids, mut scores) = (vec![0], Vec::new(), Vec::new());
         for batch in batches(data, 0..data.rows(), most, self.features(), self.normalize()) {
             for row in self.rank(&batch, &ranking, options.ignored)? {
-                ids.extend(row.iter().map(|key| key.label()));
-                scores.extend(told_apart(&row, |key| ranking.given(key.value(), key.logit(), key.label() as usize)));
+                for (label, score) in ranking.given(&row) {
+                    ids.push(label);
+                    scores.push(score);
+                }
                 offsets.push(ids.len() as u64);
             }
             options.progress.advance(batch.rows() as u64)?;
@@ -98,8 +100,7 @@ impl Model {
         let chunks = &batch.chunks[chunks];
         let rows = chunks.iter().map(|chunk| chunk.rows()).sum::<usize>();
         let room = |row: usize| kept_of(ranking, ignored, first + row);
-        let mut best: Vec<Best> =
-            (0..rows).map(|row| Best { bar: ranking.least, keys: BinaryHeap::new(), room: room(row) }).collect();
+        let mut best: Vec<Best> = (0..rows).map(|row| Best::above(ranking.least, room(row))).collect();
         self.score(panels, chunks, |panel, sums| offer_all(sums, self.panel_labels(panel), ranking, &mut best))?;
         Ok(best)
     }
@@ -108,21 +109,6 @@ impl Model {
 /// How many labels of a row are kept until the ignored ones are taken out: k are left then.
 fn kept_of(ranking: &Ranking, ignored: Option<&IgnoredPairs>, row: usize) -> usize {
     ranking.k + ignored.map_or(0, |ignored| ignored.labels().row_ids(row).len())
-}
-
-/// The scores of a row's labels, best first, lower ones where ranks are.
-pub(super) fn told_apart(row: &[FineKey], given: impl Fn(FineKey) -> f32) -> impl Iterator<Item = f32> {
-    let mut before: Option<(FineKey, f32)> = None;
-    row.iter().map(move |&key| {
-        let score = given(key);
-        let score = match before {
-            // Below 0 is no probability.
-            Some((better, least)) if score >= least && !better.ties(key) => least.next_down().max(score.min(0.0)),
-            _ => score,
-        };
-        before = Some((key, score));
-        score
-    })
 }
 
 /// The best labels of a row so far.
@@ -162,9 +148,9 @@ fn offer_all(logits: &[Line], labels: Range<usize>, ranking: &Ranking, best: &mu
 }
 
 impl Best {
-    /// None yet, of at most so many.
-    pub(super) fn new(room: usize) -> Best {
-        Best { bar: f64::NEG_INFINITY, keys: BinaryHeap::new(), room }
+    /// None yet, of at most so many, of which lower values need not be offered.
+    pub(super) fn above(bar: f64, room: usize) -> Best {
+        Best { bar, keys: BinaryHeap::new(), room }
     }
 
     pub(super) fn offer(&mut self, key: FineKey) {

@@ -43,6 +43,7 @@ mod propensity_data;
 mod propensity_estimators;
 mod propensity_fits;
 mod propensity_shrunken;
+mod recalibration_guard;
 mod recall_pooled;
 mod round_trips;
 mod row_propensities;
@@ -57,6 +58,7 @@ mod tree_files;
 mod tree_recalibration;
 mod trees;
 mod tuning;
+mod weighting;
 
 /// A file that is not declared above would not be compiled, and nobody would miss its tests.
 #[test]

@@ -169,12 +169,16 @@ pub(super) fn compared(stack: &StackTable) -> Table {
 
 pub(super) fn verdict(stack: &StackTable) -> String {
     let gain = format!("by {:.4} per row (SE {:.4})", stack.gain.abs(), stack.gain_se);
-    match (stack.taken, stack.gain > 0.0) {
-        (true, _) => format!("The stack is better than the recalibrated model {gain}: the stack is used."),
-        (false, true) => {
+    match stack.taken {
+        true => format!("The stack is better than the recalibrated model {gain}: the stack is used."),
+        false if stack.gain > stack.gain_se => {
+            "The stack is not better than the uncorrected model by more than one standard error: the uncorrected model is kept."
+                .to_owned()
+        }
+        false if stack.gain > 0.0 => {
             format!("The stack is better {gain}, which is not more than one standard error: the uncorrected model is kept.")
         }
-        (false, false) => format!("The stack is worse than the recalibrated model {gain}: the uncorrected model is kept."),
+        false => format!("The stack is worse than the recalibrated model {gain}: the uncorrected model is kept."),
     }
 }
 

@@ -18,7 +18,7 @@ use super::{Found, Method, Search};
 use crate::error::{Error, Result};
 use crate::optimize::choices::Choices;
 use crate::optimize::terms::Counts;
-use crate::optimize::weighting::best_places;
+use crate::predict::weighting::best_places;
 use crate::spec::{Named, Spec};
 use rayon::prelude::*;
 

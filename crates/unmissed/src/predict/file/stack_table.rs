@@ -19,7 +19,7 @@ pub struct StackTable {
     pub gain: f64,
     /// Its standard error over rows.
     pub gain_se: f64,
-    /// Whether the stack was taken: the gain exceeds its standard error.
+    /// Whether the stack was taken: the gain exceeds its standard error, and so does that over the uncorrected model.
     pub taken: bool,
     /// The constant and the coefficients of the uncorrected model, the joint model and the log frequency.
     pub coefficients: [f64; 4],

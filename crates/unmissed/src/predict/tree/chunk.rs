@@ -67,6 +67,23 @@ impl Chunk {
     }
 }
 
+/// A node that is to be evaluated for a row.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) node: u32,
+    pub(super) row: u32,
+    /// What asks for it, and what the way to the node says.
+    pub(super) place: u32,
+    pub(super) chance: f64,
+}
+
+impl Wanted {
+    /// Nodes one after the other.
+    pub(super) fn order(&self) -> u64 {
+        u64::from(self.node) << 32 | u64::from(self.row)
+    }
+}
+
 /// Room that a thread uses again.
 pub(super) struct Work {
     lookup: Lookup,
@@ -80,19 +97,19 @@ impl Work {
 }
 
 impl TreeModel {
-    /// Evaluates nodes of a tree on rows of a chunk, node by node: shows for each (node, row) the conditional probabilities of the node's
+    /// Evaluates nodes of a tree on rows of a chunk, node by node: shows for each of them the conditional probabilities of the node's
     /// lanes, from its first. Fails when the weights lie in a file that is damaged.
     pub(super) fn evaluate(
         &self,
         tree: usize,
         chunk: &Chunk,
-        wanted: &mut [(u32, u32)],
+        wanted: &mut [Wanted],
         work: &mut Work,
-        mut show: impl FnMut(usize, u32, &[f32]),
+        mut show: impl FnMut(&Wanted, &[f32]),
     ) -> Result<()> {
-        wanted.sort_unstable();
-        for group in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let node = group[0].0 as usize;
+        wanted.sort_unstable_by_key(Wanted::order);
+        for group in wanted.chunk_by(|a, b| a.node == b.node) {
+            let node = group[0].node as usize;
             let lanes = self.trees[tree].lanes(node);
             work.chances.clear();
             work.chances.resize(group.len() * lanes.len(), 0.0);
@@ -104,10 +121,10 @@ impl TreeModel {
                 if spread {
                     view.spread(&mut work.lookup);
                 }
-                for (place, &(_, row)) in group.iter().enumerate() {
+                for (place, wanted) in group.iter().enumerate() {
                     let mut sums = [0.0; WIDTH];
                     sums[..bias.len()].copy_from_slice(bias);
-                    let (features, values) = chunk.row(row);
+                    let (features, values) = chunk.row(wanted.row);
                     if spread {
                         view.add_spread(&work.lookup, features, values, &mut sums);
                     } else {
@@ -117,8 +134,8 @@ impl TreeModel {
                     put_sigmoids(&sums, &mut work.chances[from..from + block.len()]);
                 }
             }
-            for (&(_, row), chances) in group.iter().zip(work.chances.chunks_exact(lanes.len())) {
-                show(node, row, chances);
+            for (wanted, chances) in group.iter().zip(work.chances.chunks_exact(lanes.len())) {
+                show(wanted, chances);
             }
         }
         Ok(())

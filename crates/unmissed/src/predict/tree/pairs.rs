@@ -1,35 +1,12 @@
 //! The probabilities of labels that are named.
 
 use super::TreeModel;
-use super::chunk::{Chunk, Work, chunks};
+use super::chunk::{Chunk, Wanted, Work, chunks};
+use super::known::Known;
 use crate::data::{Csr, Features, Labels};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// What is known of the nodes of one tree for the rows of a chunk: the conditional probabilities of their lanes.
-#[derive(Default)]
-pub(super) struct Evaluated {
-    /// For each row the nodes and where their lanes start in `chances`.
-    nodes: Vec<Vec<(u32, usize)>>,
-    chances: Vec<f32>,
-}
-
-impl Evaluated {
-    pub(super) fn new(rows: usize) -> Evaluated {
-        Evaluated { nodes: vec![Vec::new(); rows], chances: Vec::new() }
-    }
-
-    pub(super) fn of(&self, row: u32, node: usize, lanes: usize) -> Option<&[f32]> {
-        let found = self.nodes[row as usize].iter().find(|known| known.0 as usize == node)?;
-        Some(&self.chances[found.1..found.1 + lanes])
-    }
-
-    pub(super) fn put(&mut self, row: u32, node: usize, chances: &[f32]) {
-        self.nodes[row as usize].push((node as u32, self.chances.len()));
-        self.chances.extend_from_slice(chances);
-    }
-}
 
 /// A way to a label of a row, as far as it was gone.
 struct Way {
@@ -70,7 +47,7 @@ impl TreeModel {
             let chunk = Chunk::new(self, data, rows);
             let mut sums = vec![0.0; pairs.len()];
             for tree in 0..self.trees.len() {
-                let mut known = Evaluated::new(chunk.rows());
+                let mut known = Known::new(chunk.rows());
                 let chances = self.chances_of(tree, &chunk, &pairs, &mut known, work)?;
                 sums.iter_mut().zip(chances).for_each(|(sum, chance)| *sum += chance);
             }
@@ -92,20 +69,20 @@ impl TreeModel {
         tree: usize,
         chunk: &Chunk,
         pairs: &[(u32, u32)],
-        known: &mut Evaluated,
+        known: &mut Known,
         work: &mut Work,
     ) -> Result<Vec<f64>> {
         let shape = &self.trees[tree];
         let mut ways: Vec<Way> =
             pairs.iter().map(|&(row, label)| Way { row, path: shape.path(label), at: 0, chance: 1.0 }).collect();
-        let mut wanted = Vec::new();
+        let mut wanted: Vec<Wanted> = Vec::new();
         loop {
             wanted.clear();
-            for way in &mut ways {
+            for (place, way) in (0u32..).zip(&mut ways) {
                 while let Some(&(node, lane)) = way.path.get(way.at) {
                     let lanes = shape.lanes(node);
-                    let Some(chances) = known.of(way.row, node, lanes.len()) else {
-                        wanted.push((node as u32, way.row));
+                    let Some(chances) = known.of(way.row, node as u32) else {
+                        wanted.push(Wanted { node: node as u32, row: way.row, place, chance: way.chance });
                         break;
                     };
                     way.chance *= f64::from(chances[lane - lanes.start]);
@@ -115,9 +92,9 @@ impl TreeModel {
             if wanted.is_empty() {
                 return Ok(ways.into_iter().map(|way| way.chance).collect());
             }
-            wanted.sort_unstable();
-            wanted.dedup();
-            self.evaluate(tree, chunk, &mut wanted, work, |node, row, chances| known.put(row, node, chances))?;
+            wanted.sort_unstable_by_key(Wanted::order);
+            wanted.dedup_by_key(|wanted| (wanted.node, wanted.row));
+            self.evaluate(tree, chunk, &mut wanted, work, |wanted, chances| known.put(wanted.row, wanted.node, chances))?;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Is the stack better than the uncorrected model? Cross-validated log loss on the controlled pairs, over rows.
+//! Is the stack better than the uncorrected model, as it is and recalibrated? Cross-validated log loss on the controlled pairs, over rows.
 
 use super::pairs::Pairs;
 use super::regression::Regression;
@@ -15,6 +15,9 @@ pub(super) struct Compared {
     /// By how much the log loss of the stack is below that of the recalibrated model, with its standard error.
     pub(super) gain: f64,
     pub(super) gain_se: f64,
+    /// Whether the stack is better than the recalibrated model and than the uncorrected one: a constant and a slope that are fitted to few rows can
+    /// make probabilities worse than they were.
+    pub(super) taken: bool,
 }
 
 /// Compares the models, each on rows that it was not fitted to.
@@ -39,9 +42,11 @@ pub(super) fn compare(pairs: &Pairs, seed: u64) -> Result<Compared> {
         let (loss, se) = mean_and_se(losses);
         StackLine { model: name.to_owned(), loss, se }
     });
-    let differences: Vec<f64> = losses[2].iter().zip(&losses[3]).map(|(recalibrated, stack)| recalibrated - stack).collect();
-    let (gain, gain_se) = mean_and_se(&differences);
-    Ok(Compared { lines: lines.collect(), gain, gain_se })
+    let gain_over =
+        |other: &[f64]| mean_and_se(&other.iter().zip(&losses[3]).map(|(other, stack)| other - stack).collect::<Vec<_>>());
+    let [(gain, gain_se), (over_uncorrected, its_se)] = [&losses[2], &losses[0]].map(|other| gain_over(other));
+    let taken = gain > gain_se && over_uncorrected > its_se;
+    Ok(Compared { lines: lines.collect(), gain, gain_se, taken })
 }
 
 /// The fold of each row. Rows with positives are dealt out in turn, so that every fit has some.

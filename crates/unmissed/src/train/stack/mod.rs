@@ -11,8 +11,8 @@
 //! `b1 W^V + b2 W^J`, and the rest goes into the bias.
 //!
 //! **The guard.** Ten-fold cross-validation over controlled rows gives the log loss of the regression and that of `b0 + b1 z^V`, which
-//! ranks labels as the uncorrected model does. Unless the regression is better by more than one standard error (over rows), the
-//! uncorrected model stays: a small controlled set cannot make the model worse. The [`StackTable`] shows what was compared.
+//! ranks labels as the uncorrected model does. Unless the regression is better than both that and the uncorrected model as it is, each by more
+//! than one standard error (over rows), the uncorrected model stays. The [`StackTable`] shows what was compared.
 //!
 //! # Assumes
 //! Controlled rows are like the rows that will be predicted, and what was shown was chosen at random at the known rate. Neither
@@ -92,7 +92,7 @@ impl Evidence<'_> {
     fn fit(&self, logits: &dyn Logits) -> Result<Fitted> {
         let pairs = Pairs::collect(self, logits)?;
         let whole = Regression::stack(&pairs, &|_| true)?;
-        let Compared { lines, gain, gain_se } = guard::compare(&pairs, self.seed)?;
+        let Compared { lines, gain, gain_se, taken } = guard::compare(&pairs, self.seed)?;
         let table = StackTable {
             rows: self.controlled.rows() as u64,
             pairs: pairs.len() as u64,
@@ -101,7 +101,7 @@ impl Evidence<'_> {
             lines,
             gain,
             gain_se,
-            taken: gain > gain_se,
+            taken,
             coefficients: whole.coefficients(&pairs.scales),
             effect_variance: whole.variance,
         };

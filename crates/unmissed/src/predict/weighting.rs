@@ -80,7 +80,7 @@ impl Weighting {
 }
 
 /// The places of the k highest values by their lines, the highest first, ties to the smaller label; with `at_most`, of those above 0.
-pub(super) fn best_places(ids: &[u32], p: &[f32], lines: &[[f64; 2]], k: usize, at_most: bool, best: &mut Vec<(f64, u32)>) {
+pub(crate) fn best_places(ids: &[u32], p: &[f32], lines: &[[f64; 2]], k: usize, at_most: bool, best: &mut Vec<(f64, u32)>) {
     best.clear();
     let mut bar = if at_most { 0.0 } else { f64::NEG_INFINITY };
     for ((id, p), place) in ids.iter().zip(p).zip(0u32..) {
