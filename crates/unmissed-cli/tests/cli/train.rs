@@ -100,7 +100,7 @@ fn killed(arguments: &str, part: &str, least: usize) -> Workdir {
     let mut child = dir.command().args(format!("{arguments} killed -q").split(' ')).spawn().unwrap();
     let start = Instant::now();
     let finished = || dir.files().iter().filter(|name| name.contains(part)).count();
-    while finished() < least && start.elapsed() < Duration::from_secs(60) {
+    while finished() < least && start.elapsed() < Duration::from_secs(300) {
         std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();
