@@ -171,6 +171,10 @@ pub(super) fn verdict(stack: &StackTable) -> String {
     let gain = format!("by {:.4} per row (SE {:.4})", stack.gain.abs(), stack.gain_se);
     match stack.taken {
         true => format!("The stack is better than the recalibrated model {gain}: the stack is used."),
+        false if stack.rows < StackTable::FEWEST_ROWS => format!(
+            "Fewer than {} controlled rows cannot show that the stack is better: the uncorrected model is kept.",
+            StackTable::FEWEST_ROWS
+        ),
         false if stack.gain > stack.gain_se => {
             "The stack is not better than the uncorrected model by more than one standard error: the uncorrected model is kept."
                 .to_owned()

@@ -12,7 +12,7 @@
 //!
 //! **The guard.** Ten-fold cross-validation over controlled rows gives the log loss of the regression and that of `b0 + b1 z^V`, which
 //! ranks labels as the uncorrected model does. Unless the regression is better than both that and the uncorrected model as it is, each by more
-//! than one standard error (over rows), the uncorrected model stays. The [`StackTable`] shows what was compared.
+//! than one standard error (over rows), the uncorrected model stays; so it does on fewer than 20 rows, over which a standard error says little. The [`StackTable`] shows what was compared.
 //!
 //! # Assumes
 //! Controlled rows are like the rows that will be predicted, and what was shown was chosen at random at the known rate. Neither
@@ -101,7 +101,7 @@ impl Evidence<'_> {
             lines,
             gain,
             gain_se,
-            taken,
+            taken: taken && self.controlled.rows() as u64 >= StackTable::FEWEST_ROWS,
             coefficients: whole.coefficients(&pairs.scales),
             effect_variance: whole.variance,
         };
