@@ -95,10 +95,10 @@ impl RunFolder {
 /// A run that failed before it finished anything leaves nothing behind.
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let Ok(mut entries) = fs::read_dir(&self.folder) else { return };
         let own = [MANIFEST, LOCK];
         let is_own = |entry: fs::DirEntry| own.iter().any(|name| entry.file_name() == *name);
-        if entries.map(|entry| entry.is_ok_and(is_own)).all(|is_own| is_own) {
+        if entries.all(|entry| entry.is_ok_and(is_own)) {
             // The folder itself stays if something appears in it meanwhile.
             own.iter().for_each(|name| drop(fs::remove_file(self.folder.join(name))));
             drop(fs::remove_dir(&self.folder));
