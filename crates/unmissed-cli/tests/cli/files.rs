@@ -95,11 +95,14 @@ fn errors_about_shapes_and_formats_name_the_file() {
     dir.write("short.txt", b"0:1\n1:1\n");
     dir.write("wide.txt", dir.read("p.txt").replacen("100 12", "100 13", 1).as_bytes());
     let message = |file: &str| dir.run(&format!("evaluate --test test.txt --predictions {file} --metrics precision")).refused();
+    let parquet = if cfg!(feature = "parquet") { "parquet, " } else { "" };
     assert_eq!(
         message("words.txt"),
-        "words.txt: the format of this file is not recognised: expected predictions whose first two lines are like '100 12' and '3:0.9 \
-         17:0.25' (rows and labels; a row's label:score), or one of xmc, scores, svmlight, npz, npy, csv, ratings, matrix, found the first \
-         line \"hello world\"; name the format with NAME=FILE,from=FORMAT if you know it"
+        format!(
+            "words.txt: the format of this file is not recognised: expected predictions whose first two lines are like '100 12' and '3:0.9 \
+             17:0.25' (rows and labels; a row's label:score), or one of xmc, scores, svmlight, npz, npy, csv, {parquet}ratings, matrix, found \
+             the first line \"hello world\"; name the format with NAME=FILE,from=FORMAT if you know it"
+        )
     );
     assert_eq!(
         message("short.txt"),
