@@ -1,33 +1,33 @@
-//! Which loss and decay plain training took, as a table: for `train`, and again for `inspect`.
+//! Which loss and decay training took, as a table: for `train`, and again for `inspect`.
 
-use unmissed::cells;
 use unmissed::predict::file::{Candidate, Choice};
-use unmissed::report::{Column, Table};
+use unmissed::report::{Cell, Column, Table};
 
-/// What was tried, one candidate per row. Model files do not say how long it took.
+/// A number that not all candidates have.
+type Optional = (&'static str, u8, fn(&Candidate) -> Option<f64>);
+
+/// What decides between decays, then between losses; and how long it took, which model files do not say.
+const OPTIONAL: [Optional; 4] = [
+    ("log loss", 5, |candidate| candidate.log_loss),
+    ("ranking loss", 5, |candidate| candidate.ranking_loss),
+    ("reciprocal rank", 4, |candidate| candidate.reciprocal_rank),
+    ("seconds", 3, |candidate| candidate.seconds),
+];
+
+/// What was tried, one candidate per row.
 pub(crate) fn choice_table(choice: &Choice) -> Table {
-    let mut columns = vec![Column::new("loss"), Column::new("decay").significant(3), Column::new("ranking loss").significant(5)];
-    let ranked = choice.candidates.iter().any(|candidate| candidate.reciprocal_rank.is_some());
-    if ranked {
-        columns.push(Column::new("reciprocal rank").significant(4));
-    }
-    let timed = choice.candidates.iter().any(|candidate| candidate.seconds.is_some());
-    if timed {
-        columns.push(Column::new("seconds").significant(3));
-    }
-    columns.push(Column::new("chosen"));
+    let known: Vec<Optional> =
+        OPTIONAL.into_iter().filter(|(.., of)| choice.candidates.iter().any(|one| of(one).is_some())).collect();
+    let optional = known.iter().map(|(name, digits, _)| Column::new(*name).significant(*digits));
+    let fixed = [Column::new("loss"), Column::new("decay").significant(3)];
+    let columns: Vec<Column> = fixed.into_iter().chain(optional).chain([Column::new("chosen")]).collect();
     let what = format!("{} held-out rows, {} of their labels, {} positives", choice.rows, choice.labels, choice.positives);
     let title = format!("Which loss ranks best? Calibrated scores on {what}");
     let mut table = Table::new("choice", columns).titled(title);
-    for Candidate { loss, decay, ranking_loss, reciprocal_rank, seconds, chosen } in &choice.candidates {
-        let mut cells = Vec::from(cells![loss.clone(), *decay, *ranking_loss]);
-        if ranked {
-            cells.extend(cells![*reciprocal_rank]);
-        }
-        if timed {
-            cells.extend(cells![*seconds]);
-        }
-        cells.extend(cells![if *chosen { "yes" } else { "" }]);
+    for candidate in &choice.candidates {
+        let mut cells = vec![Cell::from(candidate.loss.clone()), Cell::from(candidate.decay)];
+        cells.extend(known.iter().map(|(.., of)| Cell::from(of(candidate))));
+        cells.push(Cell::from(if candidate.chosen { "yes" } else { "" }));
         table.row(cells);
     }
     table

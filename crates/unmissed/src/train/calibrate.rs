@@ -7,7 +7,8 @@
 //! for numbers of their own; a penalty on second differences draws both functions to straight lines where there are few.
 //!
 //! Where relevant labels are observed with a propensity p only, the likelihood is that of what is observed, `p sigmoid(.)`, and log-odds are
-//! those of relevance.
+//! those of relevance. Scores of a loss that knows nothing of propensities are about observed labels; those of relevance are higher by
+//! `-ln p` where they are low, so that summand is added first.
 //!
 //! The result folds into the weights: the model stays linear, its scores are log-odds.
 
@@ -30,6 +31,8 @@ const BINS: usize = 128;
 pub(super) struct Scores {
     rows: usize,
     labels: Vec<LabelScores>,
+    /// Whether they are about observed labels although log-odds of relevance are wanted.
+    divides: bool,
 }
 
 /// The scores of a label.
@@ -38,6 +41,8 @@ struct LabelScores {
     count: u64,
     /// How likely it is observed where it is relevant.
     propensity: f64,
+    /// What is added to its log-odds: `-ln p` where scores are about observed labels.
+    offset: f64,
     bins: Vec<Bin>,
     /// On how many held-out rows it was observed, and the sum of their scores.
     observed: (f64, f64),
@@ -87,7 +92,7 @@ impl LabelScores {
         }
         bins.retain(|bin| bin.rows > 0.0);
         bins.iter_mut().for_each(|bin| bin.score /= bin.rows);
-        LabelScores { count, propensity: 1.0, bins, observed: sums }
+        LabelScores { count, propensity: 1.0, offset: 0.0, bins, observed: sums }
     }
 
     fn rows(&self) -> f64 {
@@ -104,7 +109,7 @@ impl Scores {
             let of_observed = observed[label].iter().map(|row| by_row[*row as usize * width + label]);
             LabelScores::new(of_rows, of_observed, counts[label])
         });
-        Scores { rows: by_row.len() / width, labels: labels.collect() }
+        Scores { rows: by_row.len() / width, labels: labels.collect(), divides: false }
     }
 
     /// The same where relevant labels are observed with these probabilities only: log-odds are those of relevance.
@@ -113,10 +118,18 @@ impl Scores {
         self
     }
 
+    /// The same for scores of a loss that knew nothing of these probabilities.
+    pub(super) fn of_observed_labels(self, propensities: &[f64]) -> Scores {
+        let mut scores = self.with_propensities(propensities);
+        scores.labels.iter_mut().for_each(|label| label.offset = -label.propensity.ln());
+        scores.divides = true;
+        scores
+    }
+
     /// The negative log likelihood of calibrated scores.
     pub(super) fn loss(&self, calibration: &Calibration) -> f64 {
         let of_label = |label: &LabelScores| {
-            let (scale, shift) = calibration.at(label.count);
+            let (scale, shift) = calibration.of_label(label.count, label.propensity);
             label.bins.iter().map(|bin| bin.loss(scale * bin.score + shift, label.propensity).0).sum::<f64>()
         };
         self.known().map(of_label).collect::<Vec<_>>().iter().sum()
@@ -141,7 +154,7 @@ impl Scores {
         // From standard units to those of the scores. Scores that tell nothing, or the opposite, rank nothing.
         let scales: Vec<f64> = scales.iter().map(|scale| scale.max(0.0) / unit.1).collect();
         let shifts = shifts.iter().zip(&scales).map(|(shift, scale)| shift - scale * unit.0).collect();
-        Ok(Some(Calibration { first: fit.first, scales, shifts }))
+        Ok(Some(Calibration { first: fit.first, scales, shifts, divides: self.divides }))
     }
 
     /// The mean score, and how far above it those of positives are: losses leave scores of all sizes.
@@ -159,85 +172,6 @@ impl Scores {
         let above = of_positives - mean;
         (above > 0.0).then_some((mean, above))
     }
-}
-
-/// How high calibrated scores rank: the mean over observed pairs of `1 / (1 + a)`, where a is the number of labels of the row that were not
-/// observed and have a higher score (an equal one counts half). Positives far from the top hardly matter, as in precision.
-pub(super) fn reciprocal_rank(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64], calibration: &Calibration) -> f64 {
-    let (logits, relevant) = (Logits::new(by_row, counts, calibration), relevant_by_row(observed, by_row.len(), counts.len()));
-    let ranks: Vec<(f64, f64)> = relevant
-        .par_iter()
-        .enumerate()
-        .map(|(row, relevant)| {
-            let known = relevant.iter().filter(|label| counts[**label] > 0);
-            let others = (0..counts.len()).filter(|label| !relevant.contains(label)).map(|label| logits.at(row, label));
-            let others: Vec<f64> = if relevant.is_empty() { Vec::new() } else { others.collect() };
-            let of_pair = |label: &usize| {
-                let logit = logits.at(row, *label);
-                let above = |other: &f64| f64::from(u8::from(*other > logit)) + 0.5 * f64::from(u8::from(*other == logit));
-                1.0 / (1.0 + others.iter().map(above).sum::<f64>())
-            };
-            (known.clone().map(of_pair).sum(), known.count() as f64)
-        })
-        .collect();
-    let (sum, pairs) = ranks.iter().fold((0.0, 0.0), |sum, some| (sum.0 + some.0, sum.1 + some.1));
-    sum / pairs.max(1.0)
-}
-
-/// The log-odds of pairs: calibrated scores; those of labels that were never observed in training are below all others.
-struct Logits<'a> {
-    by_row: &'a [f32],
-    affine: Vec<(f64, f64)>,
-}
-
-impl<'a> Logits<'a> {
-    fn new(by_row: &'a [f32], counts: &[u64], calibration: &Calibration) -> Logits<'a> {
-        let of_count = |count: &u64| if *count > 0 { calibration.at(*count) } else { (0.0, f64::NEG_INFINITY) };
-        Logits { by_row, affine: counts.iter().map(of_count).collect() }
-    }
-
-    fn at(&self, row: usize, label: usize) -> f64 {
-        let (scale, shift) = self.affine[label];
-        scale * f64::from(self.by_row[row * self.affine.len() + label]) + shift
-    }
-}
-
-/// The labels that were observed on each row.
-fn relevant_by_row(observed: &[Vec<u32>], pairs: usize, labels: usize) -> Vec<Vec<usize>> {
-    let mut relevant = vec![Vec::new(); pairs / labels.max(1)];
-    for (label, rows) in observed.iter().enumerate() {
-        rows.iter().for_each(|row| relevant[*row as usize].push(label));
-    }
-    relevant
-}
-
-/// How well calibrated scores rank: the mean over observed pairs of `-ln(e^z / (e^z + sum e^z'))`, where the sum goes over the labels
-/// of the row that were not observed. A sample of labels tells decays apart by it, in the order of their precision on all
-/// labels; the log loss of pairs, most of which are far from all top ranks, need not.
-pub(super) fn ranking_loss(by_row: &[f32], observed: &[Vec<u32>], counts: &[u64], calibration: &Calibration) -> f64 {
-    let width = counts.len();
-    let (logits, relevant) = (Logits::new(by_row, counts, calibration), relevant_by_row(observed, by_row.len(), width));
-    let losses: Vec<(f64, f64)> = relevant
-        .par_iter()
-        .enumerate()
-        .filter(|(_, relevant)| !relevant.is_empty())
-        .map(|(row, relevant)| {
-            let logit = |label: usize| logits.at(row, label);
-            let highest = (0..width).map(logit).fold(f64::NEG_INFINITY, f64::max);
-            let share = |label: usize| (logit(label) - highest).exp();
-            let all: f64 = (0..width).map(share).sum();
-            let others = (all - relevant.iter().map(|label| share(*label)).sum::<f64>()).max(0.0);
-            // ln(1 + others / share), where the share may be too small for a number.
-            let loss = |label: &usize| {
-                let ratio = others.ln() + highest - logit(*label);
-                ratio.max(0.0) + (-ratio.abs()).exp().ln_1p()
-            };
-            let known = relevant.iter().filter(|label| counts[**label] > 0);
-            (known.clone().map(loss).sum(), known.count() as f64)
-        })
-        .collect();
-    let (sum, pairs) = losses.iter().fold((0.0, 0.0), |sum, some| (sum.0 + some.0, sum.1 + some.1));
-    sum / pairs.max(1.0)
 }
 
 /// The likelihood in standard units, over all knots: first the scales, then the shifts.
@@ -352,7 +286,7 @@ impl Fit<'_> {
         let mut terms = Terms::default();
         for bin in &label.bins {
             let score = (bin.score - mean) / above;
-            let (value, slope, curvature) = bin.loss(scale * score + shift, label.propensity);
+            let (value, slope, curvature) = bin.loss(scale * score + shift + label.offset, label.propensity);
             terms.value += value;
             terms.gradient[0] += slope * score;
             terms.gradient[1] += slope;

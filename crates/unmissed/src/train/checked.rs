@@ -234,6 +234,11 @@ impl<'a> CheckedTraining<'a> {
         CheckedTraining { progress, ..self.clone() }
     }
 
+    /// Whether the model allows for missing labels: its loss does, or what is done with its scores.
+    pub(super) fn corrects(&self) -> bool {
+        self.loss.nature().corrects || self.calibration.as_ref().is_some_and(|calibration| calibration.divides)
+    }
+
     /// The loss that is minimised.
     pub fn loss(&self) -> &'static dyn Loss {
         self.loss
@@ -261,7 +266,7 @@ impl<'a> CheckedTraining<'a> {
     /// How many observed positives the training rests on, as far as their weights go; `None` when all count the same.
     pub fn effective_sample_size(&self) -> Result<Option<EffectiveSampleSize>> {
         match &self.propensities {
-            Some(propensities) if self.loss.nature().corrects => {
+            Some(propensities) if self.corrects() => {
                 let stats = LabelStats::of(self.data.labels());
                 let used =
                     Propensities::new(propensities.origin().clone(), self.possible(&stats.dense_counts()?, self.data.rows()))?;
@@ -295,7 +300,7 @@ impl<'a> CheckedTraining<'a> {
 
     /// The propensities that training uses, those that were raised marked; `None` when it uses none.
     pub(super) fn used(&self) -> Result<Option<Propensities>> {
-        let Some(propensities) = self.propensities.as_deref().filter(|_| self.loss.nature().corrects) else { return Ok(None) };
+        let Some(propensities) = self.propensities.as_deref().filter(|_| self.corrects()) else { return Ok(None) };
         let counts = LabelStats::of(self.data.labels()).dense_counts()?;
         propensities.clone().raised(&self.possible(&counts, self.data.rows())).map(Some)
     }

@@ -9,9 +9,10 @@
 //! by positives far from the top, where a squared hinge is worse even if its first ranks are better (on bibtex, 1.9 points of P@1 on held-out
 //! rows). So the best of each loss is calibrated on more labels, and there the mean reciprocal rank decides.
 
-use super::calibrate::{Scores, ranking_loss, reciprocal_rank};
+use super::calibrate::Scores;
 use super::checked::CheckedTraining;
 use super::fit::Layout;
+use super::ranking::Ranking;
 use super::trials::{LEAST_POSITIVES, Sample, Trials};
 use crate::error::{Error, Result, digits};
 use crate::losses::{self, Loss};
@@ -28,7 +29,7 @@ const MOST_DECAYS: usize = 5;
 const STEP: f64 = 3.162_277_660_168_379_5;
 
 /// Decays are told apart by few labels: all of them together take about as long as the training that follows.
-const SEARCH: Sample = Sample { positives: 500, most: 6, labels: 0, most_labels: 1, least: 32, head: 8 };
+pub(super) const SEARCH: Sample = Sample { positives: 500, most: 6, labels: 0, most_labels: 1, least: 32, head: 8 };
 
 /// The best of each loss is calibrated, and compared with that of the other, on more: from 80 of its labels, delicious lost up to a point
 /// of precision that 256 do not cost. The most frequent labels are among them: where a label had half of the rows and none of the
@@ -45,115 +46,157 @@ impl CheckedTraining<'_> {
         let (Some(few), Some(more)) = (Trials::new(self, holdout, SEARCH)?, Trials::new(self, holdout, CALIBRATION)?) else {
             return Ok(None);
         };
-        let mut choice = open_choice(&few);
-        let mut best: Option<(f64, usize, Calibration)> = None;
+        let mut contest = Contest::new(&few);
         for (loss, decay) in LOSSES {
-            let Some(place) = self.descend(&few, losses::find(loss)?, decay * self.squared_norm(), &mut choice)? else { continue };
-            let candidate = &mut choice.candidates[place];
-            let start = Instant::now();
-            let finalist = self.with_loss(losses::find(loss)?, candidate.decay);
+            let loss = losses::find(loss)?;
+            let Some(place) = self.try_decays(&few, loss, decay * self.squared_norm(), &mut contest)? else { continue };
+            let clock = Instant::now();
+            let finalist = self.with_loss(loss, contest.candidate(place).decay);
             let Some(offered) = offer(&more, &finalist.with_labels(&more.sampled), None)? else { continue };
-            candidate.reciprocal_rank = Some(offered.reciprocal_rank);
-            candidate.seconds = candidate.seconds.map(|seconds| seconds + start.elapsed().as_secs_f64());
-            if best.as_ref().is_none_or(|(highest, ..)| offered.reciprocal_rank > *highest) {
-                best = Some((offered.reciprocal_rank, place, offered.calibration));
-            }
+            contest.took(place, clock);
+            contest.enter(place, offered.ranking(&more).reciprocal_rank(), offered.calibration);
         }
-        Ok(best.map(|(_, place, calibration)| {
-            choice.candidates[place].chosen = true;
-            (choice, calibration)
-        }))
+        Ok(contest.won())
     }
 
     /// Calibrates the scores of the loss and the decay that were asked for.
     pub(super) fn calibrate_on(&self, holdout: f64) -> Result<(Choice, Calibration)> {
-        let start = Instant::now();
-        let offered = match Trials::new(self, holdout, CALIBRATION)? {
-            Some(trials) => {
-                offer(&trials, &self.with_labels(&trials.sampled), None)?.map(|offered| (open_choice(&trials), offered))
-            }
+        let clock = Instant::now();
+        let won = match Trials::new(self, holdout, CALIBRATION)? {
+            Some(trials) => offer(&trials, &self.with_labels(&trials.sampled), None)?.and_then(|offered| {
+                let mut contest = Contest::new(&trials);
+                let ranking = offered.ranking(&trials);
+                let place = contest.push(Candidate { ranking_loss: Some(ranking.loss()), ..candidate(self, clock) });
+                contest.enter(place, ranking.reciprocal_rank(), offered.calibration.clone());
+                contest.won()
+            }),
             None => None,
         };
-        let Some((mut choice, offered)) = offered else {
-            return Err(Error::value(
-                "scores cannot be calibrated: held-out rows have too few labels, or scores are not informative",
-            )
-            .expected(format!("at least {LEAST_POSITIVES} observed labels on held-out rows"))
-            .hint("hold out more rows, or leave the calibration out"));
-        };
-        choice.candidates.push(Candidate {
-            reciprocal_rank: Some(offered.reciprocal_rank),
-            chosen: true,
-            ..candidate(self, offered.ranking_loss, start)
-        });
-        Ok((choice, offered.calibration))
+        won.ok_or_else(|| {
+            Error::value("scores cannot be calibrated: held-out rows have too few labels, or scores are not informative")
+                .expected(format!("at least {LEAST_POSITIVES} observed labels on held-out rows"))
+                .hint("hold out more rows, or leave the calibration out")
+        })
     }
 
-    /// Tries decays of a loss, from the given one to where the ranking loss is least; the place of that one among the candidates.
-    fn descend(&self, trials: &Trials, loss: &'static dyn Loss, start: f64, choice: &mut Choice) -> Result<Option<usize>> {
+    /// Tries decays of a plain loss, from the given one to where the ranking loss is least; the place of that one among the candidates.
+    pub(super) fn try_decays(
+        &self,
+        trials: &Trials,
+        loss: &'static dyn Loss,
+        start: f64,
+        contest: &mut Contest,
+    ) -> Result<Option<usize>> {
         let sampled = |decay| self.with_loss(loss, decay).with_labels(&trials.sampled).with_looser_tolerance(LOOSER);
         let layout = sampled(start).layout(&trials.rows)?;
-        let first = choice.candidates.len();
-        let mut attempt = |decay: f64| -> Result<f64> {
+        let mut best: Option<(f64, usize)> = None;
+        descend(start, |decay| {
             let (clock, tried) = (Instant::now(), sampled(decay));
-            let offered = offer(trials, &tried, Some(&layout))?;
-            if let Some(offered) = &offered {
-                choice.candidates.push(candidate(&tried, offered.ranking_loss, clock));
+            let Some(offered) = offer(trials, &tried, Some(&layout))? else { return Ok(f64::INFINITY) };
+            let ranking_loss = offered.ranking(trials).loss();
+            let place = contest.push(Candidate { ranking_loss: Some(ranking_loss), ..candidate(&tried, clock) });
+            if best.is_none_or(|(least, _)| ranking_loss < least) {
+                best = Some((ranking_loss, place));
             }
-            // Infinite where scores tell nothing.
-            Ok(offered.map_or(f64::INFINITY, |offered| offered.ranking_loss))
-        };
-        let mut at = (start, attempt(start)?);
-        let mut tried = 1;
-        // First up, where training is faster, then down unless up was better.
-        for step in [STEP, 1.0 / STEP] {
-            let mut better = false;
-            while tried < MOST_DECAYS {
-                let decay = at.0 * step;
-                let found = attempt(decay)?;
-                tried += 1;
-                if found >= at.1 {
-                    break;
-                }
-                at = (decay, found);
-                better = true;
-            }
-            if better {
-                break;
-            }
-        }
-        let of_loss = choice.candidates.iter().enumerate().skip(first);
-        Ok(of_loss.min_by(|a, b| a.1.ranking_loss.total_cmp(&b.1.ranking_loss)).map(|(place, _)| place))
+            Ok(ranking_loss)
+        })?;
+        Ok(best.map(|(_, place)| place))
     }
 }
 
-fn open_choice(trials: &Trials) -> Choice {
-    let (rows, labels) = (trials.held_out.rows() as u64, trials.counts.len() as u64);
-    Choice { rows, labels, positives: trials.positives(), candidates: Vec::new() }
+/// Goes from a decay to where what `attempt` gives is least, in steps; infinite where scores tell nothing.
+pub(super) fn descend(start: f64, mut attempt: impl FnMut(f64) -> Result<f64>) -> Result<()> {
+    let mut at = (start, attempt(start)?);
+    let mut tried = 1;
+    // First up, where training is faster, then down unless up was better.
+    for step in [STEP, 1.0 / STEP] {
+        let mut better = false;
+        while tried < MOST_DECAYS {
+            let decay = at.0 * step;
+            let found = attempt(decay)?;
+            tried += 1;
+            if found >= at.1 {
+                break;
+            }
+            at = (decay, found);
+            better = true;
+        }
+        if better {
+            break;
+        }
+    }
+    Ok(())
 }
 
-fn candidate(tried: &CheckedTraining<'_>, ranking_loss: f64, start: Instant) -> Candidate {
+/// What was tried so far, and the best of the finalists.
+pub(super) struct Contest {
+    choice: Choice,
+    best: Option<(f64, usize, Calibration)>,
+}
+
+impl Contest {
+    pub(super) fn new(trials: &Trials) -> Contest {
+        let (rows, labels) = (trials.held_out.rows() as u64, trials.counts.len() as u64);
+        Contest { choice: Choice { rows, labels, positives: trials.positives(), candidates: Vec::new() }, best: None }
+    }
+
+    /// Adds a candidate; its place.
+    pub(super) fn push(&mut self, candidate: Candidate) -> usize {
+        self.choice.candidates.push(candidate);
+        self.choice.candidates.len() - 1
+    }
+
+    pub(super) fn candidate(&self, place: usize) -> &Candidate {
+        &self.choice.candidates[place]
+    }
+
+    /// A candidate took more time.
+    pub(super) fn took(&mut self, place: usize, since: Instant) {
+        let seconds = &mut self.choice.candidates[place].seconds;
+        *seconds = seconds.map(|seconds| seconds + since.elapsed().as_secs_f64());
+    }
+
+    /// A candidate is a finalist, with its mean reciprocal rank.
+    pub(super) fn enter(&mut self, place: usize, reciprocal_rank: f64, calibration: Calibration) {
+        self.choice.candidates[place].reciprocal_rank = Some(reciprocal_rank);
+        if self.best.as_ref().is_none_or(|(highest, ..)| reciprocal_rank > *highest) {
+            self.best = Some((reciprocal_rank, place, calibration));
+        }
+    }
+
+    /// Everything that was tried, with the best marked, and its calibration.
+    pub(super) fn won(mut self) -> Option<(Choice, Calibration)> {
+        let (_, place, calibration) = self.best?;
+        self.choice.candidates[place].chosen = true;
+        Some((self.choice, calibration))
+    }
+}
+
+/// A candidate of which only the settings are known.
+pub(super) fn candidate(tried: &CheckedTraining<'_>, start: Instant) -> Candidate {
     let (loss, seconds) = (tried.loss.name().to_owned(), Some(start.elapsed().as_secs_f64()));
-    Candidate { loss, decay: tried.decay, ranking_loss, reciprocal_rank: None, seconds, chosen: false }
+    Candidate { loss, decay: tried.decay, ranking_loss: None, log_loss: None, reciprocal_rank: None, seconds, chosen: false }
 }
 
-/// What a candidate is worth on a sample.
+/// The scores of a candidate on a sample.
 struct Offered {
-    ranking_loss: f64,
-    reciprocal_rank: f64,
+    by_row: Vec<f32>,
     calibration: Calibration,
+}
+
+impl Offered {
+    fn ranking<'a>(&'a self, trials: &'a Trials) -> Ranking<'a> {
+        trials.ranking(&self.by_row, &self.calibration)
+    }
 }
 
 /// Tries a candidate; `None` where its scores tell nothing.
 fn offer(trials: &Trials, candidate: &CheckedTraining<'_>, layout: Option<&Layout>) -> Result<Option<Offered>> {
     let stage = format!("trying {}, decay {}", candidate.loss.name(), digits(candidate.decay));
-    let scores = match layout {
+    let by_row = match layout {
         Some(layout) => trials.scores(candidate, layout, stage)?,
         None => trials.scores(candidate, &candidate.layout(&trials.rows)?, stage)?,
     };
-    let Trials { observed, counts, .. } = trials;
-    let Some(calibration) = Scores::new(&scores, observed, counts).calibrate()? else { return Ok(None) };
-    let ranking_loss = ranking_loss(&scores, observed, counts, &calibration);
-    let reciprocal_rank = reciprocal_rank(&scores, observed, counts, &calibration);
-    Ok(Some(Offered { ranking_loss, reciprocal_rank, calibration }))
+    let calibration = Scores::new(&by_row, &trials.observed, &trials.counts).calibrate()?;
+    Ok(calibration.map(|calibration| Offered { by_row, calibration }))
 }

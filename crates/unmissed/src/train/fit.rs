@@ -242,7 +242,7 @@ impl CheckedTraining<'_> {
         for some in blocks.chunks(self.at_once(batches, rows.len())?) {
             some.par_iter().with_max_len(1).try_for_each(|block| {
                 let mut finished = self.train(&problem, block, decays)?;
-                self.calibrate(&mut finished.block, &counts);
+                self.calibrate(&mut finished.block, &counts, &propensities);
                 sink(finished)
             })?;
         }
@@ -256,12 +256,15 @@ impl CheckedTraining<'_> {
     }
 
     /// Folds the calibration into the weights, if there is one. Labels that were never observed have no scores to speak of.
-    fn calibrate(&self, block: &mut Block, counts: &[u64]) {
+    fn calibrate(&self, block: &mut Block, counts: &[u64], propensities: &[f64]) {
         let Some(calibration) = &self.calibration else { return };
         let width = block.width();
-        let counts = &counts[block.first as usize..][..width];
-        let affine = |count: &u64| if *count > 0 { calibration.at(*count) } else { (1.0, 0.0) };
-        let (scales, shifts): (Vec<f64>, Vec<f64>) = counts.iter().map(affine).unzip();
+        let labels = block.first as usize..block.first as usize + width;
+        let affine = |label: usize| match counts[label] {
+            0 => (1.0, 0.0),
+            count => calibration.of_label(count, propensities[label]),
+        };
+        let (scales, shifts): (Vec<f64>, Vec<f64>) = labels.map(affine).unzip();
         for line in block.weights.chunks_exact_mut(width) {
             line.iter_mut().zip(&scales).for_each(|(weight, scale)| *weight = (f64::from(*weight) * scale) as f32);
         }

@@ -37,6 +37,7 @@ mod noisy;
 mod objective;
 mod plan;
 mod problem;
+mod ranking;
 mod rows;
 mod run;
 mod stack;

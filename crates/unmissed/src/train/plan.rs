@@ -39,8 +39,9 @@ pub(super) enum ScoresPlan {
     Calibrated(f64),
     /// The loss and the decay are chosen by calibrated scores on this share of the rows, held out.
     Chosen(f64),
-    /// The decay of a correction is chosen in the same way, on this share of the rows, by the likelihood of what is observed.
-    Corrected(f64),
+    /// The decay of a correction is chosen in the same way, on this share of the rows, by the likelihood of what is observed; and the
+    /// loss, if it is left open.
+    Corrected(f64, bool),
 }
 
 /// Which settings are tried, and what decides.
@@ -247,7 +248,9 @@ fn scores(request: &TrainRequest, loss: &dyn Loss, solver: Solver) -> Result<Sco
         return Ok(ScoresPlan::Chosen(holdout));
     }
     if chooses_decay(request, loss, solver) {
-        return Ok(ScoresPlan::Corrected(holdout));
+        let open = request.loss == LossChoice::Auto && request.solver == SolverChoice::Auto;
+        let open = open && request.tolerance.is_none() && request.max_steps.is_none();
+        return Ok(ScoresPlan::Corrected(holdout, open));
     }
     if request.calibrate != Some(true) {
         return Ok(ScoresPlan::AsTheyAre);

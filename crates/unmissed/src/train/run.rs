@@ -198,8 +198,9 @@ impl Trainer<'_> {
             ScoresPlan::AsTheyAre => {}
             ScoresPlan::Calibrated(holdout) => prepared.take(Some(training.calibrate_on(holdout)?)),
             ScoresPlan::Chosen(holdout) => prepared.take(training.choose(holdout)?),
-            ScoresPlan::Corrected(holdout) => {
-                (prepared.tuning, prepared.calibration) = prepared.apply(training)?.choose_corrected(holdout)?.unzip();
+            ScoresPlan::Corrected(holdout, open) => {
+                let chosen = prepared.apply(training)?.choose_corrected(holdout, open)?;
+                prepared.take(chosen);
             }
         }
         Ok(prepared)
@@ -232,7 +233,7 @@ impl Trainer<'_> {
     fn trained(&self, training: &CheckedTraining<'_>, prepared: Prepared, learned: Option<Propensities>) -> Result<Trained> {
         let Prepared { tuning, choice, calibration, .. } = prepared;
         let given = training.propensities.as_ref().map(|p| p.origin().clone());
-        let (used, unused) = if training.loss.nature().corrects { (given, None) } else { (None, given) };
+        let (used, unused) = if training.corrects() { (given, None) } else { (None, given) };
         // How long trials took is no part of the model: the same run makes the same bytes.
         let untimed = |tuning: &Tuning| tuning.trials.iter().map(|trial| Trial { seconds: None, ..trial.clone() }).collect();
         let outcome = TrainOutcome {
@@ -247,7 +248,7 @@ impl Trainer<'_> {
             calibration,
             effective_sample_size: training.effective_sample_size()?,
             raised_propensities: training.raised()?,
-            shrunken_propensities: training.shrunken && training.loss.nature().corrects,
+            shrunken_propensities: training.shrunken && training.corrects(),
             stack: None,
             later: self.later_outcome,
         };
@@ -257,7 +258,7 @@ impl Trainer<'_> {
         about.label_counts = Some(LabelStats::of(training.data.labels()).dense_counts()?);
         about.request = Some(self.asked.as_deref().unwrap_or(&self.request).recorded());
         about.outcome = Some(outcome.clone());
-        let uncorrected = training.loss.nature().corrects && about.propensity.is_none();
+        let uncorrected = training.corrects() && about.propensity.is_none();
         let used = training.used()?;
         Ok(Trained {
             about,

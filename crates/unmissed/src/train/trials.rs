@@ -3,9 +3,11 @@
 use super::checked::CheckedTraining;
 use super::fit::{Layout, blocks};
 use super::label_sample::label_sample;
+use super::ranking::Ranking;
 use super::tune::Staged;
 use crate::data::{Dataset, Features, split_rows_for};
 use crate::error::Result;
+use crate::predict::file::Calibration;
 use crate::rng::Purpose;
 use std::sync::{Mutex, PoisonError};
 
@@ -53,6 +55,8 @@ pub(super) struct Trials {
     pub(super) counts: Vec<u64>,
     /// How often every label is.
     pub(super) all_counts: Vec<u64>,
+    /// How likely each label of the sample is observed where it is relevant; 1 unless told.
+    pub(super) propensities: Vec<f64>,
 }
 
 impl Trials {
@@ -81,14 +85,20 @@ impl Trials {
         for (place, row) in (0u32..).zip(&held_out) {
             sampled.row_ids(*row).iter().for_each(|label| observed[*label as usize].push(place));
         }
-        let counts = sample.iter().map(|label| all_counts[*label]).collect();
+        let counts: Vec<u64> = sample.iter().map(|label| all_counts[*label]).collect();
         let held_out = training.features.select_rows(&held_out);
-        Ok(Some(Trials { sampled: Dataset::new(None, sampled)?, labels: sample, rows, held_out, observed, counts, all_counts }))
+        let (sampled, propensities) = (Dataset::new(None, sampled)?, vec![1.0; counts.len()]);
+        Ok(Some(Trials { sampled, labels: sample, rows, held_out, observed, counts, all_counts, propensities }))
     }
 
     /// Observed pairs of held-out rows and labels of the sample.
     pub(super) fn positives(&self) -> u64 {
         self.observed.iter().map(Vec::len).sum::<usize>() as u64
+    }
+
+    /// How scores of the held-out rows rank, calibrated.
+    pub(super) fn ranking<'a>(&'a self, by_row: &'a [f32], calibration: &Calibration) -> Ranking<'a> {
+        Ranking::new(by_row, &self.observed, &self.counts, &self.propensities, calibration)
     }
 
     /// Trains a candidate on the sample; its scores of the held-out rows, row by row.

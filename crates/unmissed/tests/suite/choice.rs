@@ -7,8 +7,9 @@ use unmissed::data::generators::{Generated, generate};
 use unmissed::data::{Csr, Dataset, Features, Labels};
 use unmissed::predict::{BlockStore, Model};
 use unmissed::progress::Progress;
+use unmissed::propensity::Propensities;
 use unmissed::request::TrainRequest;
-use unmissed::train::{Destination, Trained, Trainer};
+use unmissed::train::{Candidate, Destination, Trained, Trainer};
 
 fn balls() -> Generated {
     let settings = [("labels", "40"), ("dim", "5"), ("radius", "0.3,0.7"), ("train-rows", "2000"), ("test-rows", "2000")];
@@ -35,9 +36,9 @@ fn ranking_losses_choose_decays_and_reciprocal_ranks_losses() {
         // of the other loss.
         let of_loss: Vec<_> = choice.candidates.iter().filter(|candidate| candidate.loss == loss).collect();
         assert!(of_loss.len() >= 2, "{of_loss:?}");
-        let least = of_loss.iter().map(|candidate| candidate.ranking_loss).fold(f64::INFINITY, f64::min);
+        let least = of_loss.iter().filter_map(|candidate| candidate.ranking_loss).fold(f64::INFINITY, f64::min);
         let compared: Vec<_> = of_loss.iter().filter(|candidate| candidate.reciprocal_rank.is_some()).collect();
-        assert!(compared.len() == 1 && compared[0].ranking_loss == least, "{of_loss:?}");
+        assert!(compared.len() == 1 && compared[0].ranking_loss == Some(least), "{of_loss:?}");
         assert!(best.reciprocal_rank >= compared[0].reciprocal_rank, "{choice:?}");
     }
 }
@@ -197,4 +198,48 @@ fn a_choice_is_the_same_on_all_threads_and_survives_an_interruption() {
     on(4, &unmissed::progress::Silent, "threads", false).unwrap();
     let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert!(bytes("again") == bytes("whole") && bytes("threads") == bytes("whole"));
+}
+
+/// With propensities, the likelihood of what is observed and a plain loss divided by them are compared; a loss that is named stays.
+#[test]
+fn corrections_compare_two_ways() {
+    let data = balls();
+    let data = data.part("train").unwrap();
+    let p = Propensities::new("half", vec![0.5; 40]).unwrap();
+    let of = |request: TrainRequest| Trainer::new(request).propensities(&p).train(data).unwrap();
+    let (_, trained) = of(TrainRequest::default());
+    let choice = trained.choice.unwrap();
+    let best = choice.best().unwrap();
+    assert_eq!((&trained.about.loss, trained.outcome.decay), (&best.loss, best.decay));
+    for loss in ["plugin-logistic", "squared-hinge"] {
+        let of_loss: Vec<_> = choice.candidates.iter().filter(|candidate| candidate.loss == loss).collect();
+        assert!(of_loss.len() >= 2, "{of_loss:?}");
+        let decides = |candidate: &Candidate| candidate.log_loss.or(candidate.ranking_loss).unwrap();
+        let least = of_loss.iter().map(|candidate| decides(candidate)).fold(f64::INFINITY, f64::min);
+        let compared: Vec<_> = of_loss.iter().filter(|candidate| candidate.reciprocal_rank.is_some()).collect();
+        assert!(compared.len() == 1 && decides(compared[0]) == least, "{of_loss:?}");
+        assert!(best.reciprocal_rank >= compared[0].reciprocal_rank, "{choice:?}");
+    }
+    // Either way propensities were used, and files say so.
+    assert!(trained.about.propensity.is_some() && trained.used.is_some() && trained.unused.is_none());
+    let (_, named) = of(TrainRequest::by_loss("plugin-logistic"));
+    assert!(named.choice.unwrap().candidates.iter().all(|candidate| candidate.loss == "plugin-logistic"));
+}
+
+/// Where nothing is missing, a correction that takes the plain loss makes the plain model, to rounding.
+#[test]
+fn a_correction_of_nothing_is_plain_training() {
+    let data = generate("balls", &[("labels", "12"), ("dim", "3"), ("train-rows", "1500"), ("test-rows", "10")], 1).unwrap();
+    let data = data.part("train").unwrap();
+    let one = Propensities::new("complete", vec![1.0; 12]).unwrap();
+    let (plain, _) = train(data, |_| ());
+    let (corrected, trained) = Trainer::new(TrainRequest::default()).propensities(&one).train(data).unwrap();
+    let features = data.features().unwrap();
+    let logits = |model: &Model| model.logits(features, 0..data.rows()).unwrap();
+    let best = |model: &Model| -> Vec<usize> {
+        let logits = logits(model);
+        logits.chunks(12).map(|row| (0..12).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap()).collect()
+    };
+    let same = best(&plain).iter().zip(best(&corrected)).filter(|(a, b)| **a == *b).count();
+    assert!(same as f64 > 0.97 * data.rows() as f64, "{same} of {}, {:?}", data.rows(), trained.choice);
 }

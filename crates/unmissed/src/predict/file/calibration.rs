@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 ///
 /// ```
 /// use unmissed::predict::file::Calibration;
-/// let calibration = Calibration { first: 1, scales: vec![8.0, 4.0], shifts: vec![2.0, 0.0] };
+/// let calibration = Calibration { first: 1, scales: vec![8.0, 4.0], shifts: vec![2.0, 0.0], divides: false };
 /// assert_eq!(calibration.at(1), (8.0, 2.0));
 /// assert_eq!(calibration.at(3), (4.0, 0.0));
 /// assert_eq!(calibration.at(1_000), (4.0, 0.0));
+/// assert_eq!(Calibration { divides: true, ..calibration }.of_label(3, 0.5), (4.0, 2f64.ln()));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
@@ -20,6 +21,10 @@ pub struct Calibration {
     pub scales: Vec<f64>,
     /// The summands at the knots.
     pub shifts: Vec<f64>,
+    /// Whether the scores are about observed labels, so that `-ln p` is added to make log-odds of relevance: a division by the
+    /// propensity where probabilities are small.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub divides: bool,
 }
 
 impl Calibration {
@@ -32,6 +37,12 @@ impl Calibration {
             _ => f64::NAN,
         };
         (between(&self.scales), between(&self.shifts))
+    }
+
+    /// The same for a label that is observed with this probability where it is relevant, with all that is added to its scores.
+    pub fn of_label(&self, count: u64, propensity: f64) -> (f64, f64) {
+        let (scale, shift) = self.at(count);
+        (scale, if self.divides { shift - propensity.ln() } else { shift })
     }
 }
 

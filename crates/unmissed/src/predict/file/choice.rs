@@ -1,8 +1,8 @@
-//! Which loss and decay plain training took, and what else it tried.
+//! Which loss and decay training took, and what else it tried.
 
 use serde::{Deserialize, Serialize};
 
-/// The losses and decays that were tried for plain training, and what they were tried on.
+/// The losses and decays that were tried, and what they were tried on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// Held-out rows.
@@ -22,11 +22,17 @@ pub struct Candidate {
     pub loss: String,
     /// Strength of the L2 penalty.
     pub decay: f64,
-    /// The mean over observed pairs of held-out rows of `-ln(e^z / (e^z + sum e^z'))`, where z is the pair's calibrated score and the sum
-    /// goes over the labels of its row that were tried and not observed.
-    pub ranking_loss: f64,
+    /// What decides between the decays of a plain loss: the mean over observed pairs of held-out rows of
+    /// `-ln(e^z / (e^z + sum e^z'))`, where z is the pair's calibrated score and the sum goes over the labels of its row that were
+    /// tried and not observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranking_loss: Option<f64>,
+    /// What decides between the decays of a loss that corrects: the negative log likelihood of what is observed, per held-out row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_loss: Option<f64>,
     /// For the best decay of each loss: the mean over observed pairs of held-out rows and more labels of `1 / (1 + a)`, where a is the
-    /// number of labels of the row that were not observed and have a higher calibrated score. The highest is chosen.
+    /// number of labels of the row that were not observed and have a higher calibrated score; with propensities, weighted by
+    /// `1/p`. The highest is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reciprocal_rank: Option<f64>,
     /// How long it took. Not part of model files: the same run makes the same bytes.

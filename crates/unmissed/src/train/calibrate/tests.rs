@@ -1,6 +1,7 @@
 use super::*;
 use crate::rng::{Purpose, stream, uniform};
 use crate::sigmoid::sigmoid;
+use crate::train::ranking::Ranking;
 
 /// Scores of labels whose log-odds are `scale(n) z + shift(n)`, scale falling with n.
 #[allow(clippy::type_complexity, reason = "a tuple that is taken apart at once")]
@@ -54,33 +55,12 @@ fn what_is_missing_is_allowed_for() {
 }
 
 #[test]
-fn the_ranking_loss_is_that_of_its_formula() {
-    // Two rows, three labels; the last was never observed in training.
-    let (by_row, observed) = ([1.0, 0.0, 9.0, -1.0, 2.0, 9.0], [vec![0, 1], vec![1], vec![]]);
-    let calibration = Calibration { first: 1, scales: vec![2.0, 2.0], shifts: vec![0.5, 0.5] };
-    let found = ranking_loss(&by_row, &observed, &[1, 3, 0], &calibration);
-    // Row 0: label 0 (2.5) against label 1 (0.5). Row 1 has both labels, and nothing against them.
-    let expected = (-(2.5f64.exp() / (2.5f64.exp() + 0.5f64.exp())).ln()) / 3.0;
-    assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
-}
-
-#[test]
-fn the_reciprocal_rank_is_that_of_its_formula() {
-    // Two rows, four labels; the last was never observed in training, and the others have the same scale and shift.
-    let (by_row, observed) = ([1.0, 3.0, 2.0, 9.0, 5.0, 5.0, 1.0, 9.0], [vec![0, 1], vec![], vec![0], vec![1]]);
-    let calibration = Calibration { first: 1, scales: vec![2.0, 2.0], shifts: vec![0.5, 0.5] };
-    let found = reciprocal_rank(&by_row, &observed, &[1, 3, 2, 0], &calibration);
-    // Row 0: labels 0 and 2 are below label 1. Row 1: label 0 ties with label 1; label 3 does not count.
-    let expected = (0.5 + 0.5 + 1.0 / 1.5) / 3.0;
-    assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
-}
-
-#[test]
 fn a_calibration_improves_the_ranking() {
     let (by_row, observed, counts, _) = drawn(64, 2_000);
     let found = Scores::new(&by_row, &observed, &counts).calibrate().unwrap().unwrap();
     let same = Calibration { scales: vec![5.0; found.scales.len()], shifts: vec![-2.0; found.scales.len()], ..found.clone() };
-    let loss = |calibration: &Calibration| ranking_loss(&by_row, &observed, &counts, calibration);
+    let ones = vec![1.0; counts.len()];
+    let loss = |calibration: &Calibration| Ranking::new(&by_row, &observed, &counts, &ones, calibration).loss();
     assert!(loss(&found) < 0.98 * loss(&same), "{}, {}", loss(&found), loss(&same));
 }
 
@@ -88,4 +68,26 @@ fn a_calibration_improves_the_ranking() {
 fn scores_that_tell_nothing_are_not_calibrated() {
     let scores = Scores::new(&[0.0; 40], &[vec![1, 2], vec![3]], &[2, 2]);
     assert!(scores.calibrate().unwrap().is_none());
+}
+
+/// Scores are the log-odds of what is observed, and propensities have nothing to do with counts: dividing by them gives relevance.
+#[test]
+fn scores_of_observed_labels_are_divided() {
+    let (by_row, observed, counts, truth) = drawn(64, 6_000);
+    let p: Vec<f64> = (0..64).map(|label| 0.1 + 0.3 * (label % 3) as f64).collect();
+    let kept = |label: usize, row: &u32| uniform(&mut stream(7, Purpose::Mask, u64::from(*row) * 64 + label as u64)) < p[label];
+    let masked: Vec<Vec<u32>> =
+        observed.iter().enumerate().map(|(label, rows)| rows.iter().copied().filter(|row| kept(label, row)).collect()).collect();
+    let seen: Vec<f32> = (0..by_row.len())
+        .map(|pair| {
+            let (scale, shift) = truth(counts[pair % 64]);
+            let chance = p[pair % 64] * sigmoid(scale * f64::from(by_row[pair]) + shift);
+            (chance / (1.0 - chance)).ln() as f32
+        })
+        .collect();
+    let of = |scores: Scores| scores.loss(&scores.calibrate().unwrap().unwrap());
+    let divided = of(Scores::new(&seen, &masked, &counts).of_observed_labels(&p));
+    let undivided = of(Scores::new(&seen, &masked, &counts).with_propensities(&p));
+    let best = of(Scores::new(&by_row, &masked, &counts).with_propensities(&p));
+    assert!(divided < 0.5 * (best + undivided), "{best}, {divided}, {undivided}");
 }
