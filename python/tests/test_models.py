@@ -127,9 +127,9 @@ def test_the_loss_is_chosen_where_nothing_is_asked_for(balls):
     candidates = fitted.choice_["candidates"]
     chosen = [candidate for candidate in candidates if candidate["chosen"]]
     assert {candidate["loss"] for candidate in candidates} == {"squared-hinge", "logistic"}
-    finalists = [candidate for candidate in candidates if "reciprocal_rank" in candidate]
+    finalists = [candidate for candidate in candidates if "precision" in candidate]
     assert len(finalists) == 2
-    assert chosen == [max(finalists, key=lambda candidate: candidate["reciprocal_rank"])]
+    assert chosen == [max(finalists, key=lambda candidate: candidate["precision"])]
     about = json.loads(fitted.model_.about)
     assert (about["loss"], about["settings"]["decay"]) == (chosen[0]["loss"], chosen[0]["decay"])
     for other in (um.OneVsRest(calibrate=False), um.OneVsRest("squared-hinge"), um.OneVsRest(tune=True)):

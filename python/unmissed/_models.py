@@ -115,7 +115,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         All settings that were tried, with their losses and metrics.
     choice_ : dict or None
         If the loss was chosen automatically: the losses and decays that were tried, the numbers of held-out rows, labels and
-        positives, the ranking loss of each, and the mean reciprocal rank of the best of each loss.
+        positives, the ranking loss of each, and the precision of the best of each loss.
     label_counts_ : numpy.ndarray of shape (n_labels,)
         Training positives of each label.
     n_rows_ : int

@@ -10,7 +10,7 @@ type Optional = (&'static str, u8, fn(&Candidate) -> Option<f64>);
 const OPTIONAL: [Optional; 4] = [
     ("log loss", 5, |candidate| candidate.log_loss),
     ("ranking loss", 5, |candidate| candidate.ranking_loss),
-    ("reciprocal rank", 4, |candidate| candidate.reciprocal_rank),
+    ("precision@1-5", 4, |candidate| candidate.precision),
     ("seconds", 3, |candidate| candidate.seconds),
 ];
 
@@ -22,7 +22,8 @@ pub(crate) fn choice_table(choice: &Choice) -> Table {
     let fixed = [Column::new("loss"), Column::new("decay").significant(3)];
     let columns: Vec<Column> = fixed.into_iter().chain(optional).chain([Column::new("chosen")]).collect();
     let what = format!("{} held-out rows, {} of their labels, {} positives", choice.rows, choice.labels, choice.positives);
-    let title = format!("Which loss ranks best? Calibrated scores on {what}");
+    let again = if choice.rounds > 1 { format!(" (precision: {} times as many)", choice.rounds) } else { String::new() };
+    let title = format!("Which loss ranks best? Calibrated scores on {what}{again}");
     let mut table = Table::new("choice", columns).titled(title);
     for candidate in &choice.candidates {
         let mut cells = vec![Cell::from(candidate.loss.clone()), Cell::from(candidate.decay)];

@@ -188,7 +188,7 @@ fn without_options_the_loss_is_chosen_and_the_table_printed() {
     let shown = dir.json("inspect m");
     assert_eq!(shown["about"]["settings"]["choice"]["candidates"].as_array().unwrap().len(), candidates.len());
     for table in [dir.run("train train.txt -o n").ok(), dir.run("inspect n").ok()] {
-        assert!(table.contains("reciprocal rank") && table.contains("squared-hinge"), "{table}");
+        assert!(table.contains("precision@1-5") && table.contains("squared-hinge"), "{table}");
     }
     let plain = dir.json("train train.txt -o p --no-calibrate");
     assert!(plain["choice"].is_null() && plain["loss"] == "logistic");

@@ -20,6 +20,7 @@ mod calibrate;
 mod checked;
 mod choose;
 mod choose_corrected;
+mod contest;
 mod dual;
 mod elsewhere;
 mod evidence;

@@ -60,10 +60,11 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// Divides the rows and draws the sample; `None` when the held-out rows have too few labels.
-    pub(super) fn new(training: &CheckedTraining<'_>, holdout: f64, sample: Sample) -> Result<Option<Trials>> {
+    /// Divides the rows and draws the sample; `None` when the held-out rows have too few labels. Each round holds out others.
+    pub(super) fn new(training: &CheckedTraining<'_>, holdout: f64, sample: Sample, round: u64) -> Result<Option<Trials>> {
         let labels = training.data.labels();
-        let Ok((rows, held_out)) = split_rows_for(Purpose::HeldOut, labels.rows(), holdout, training.seed) else { return Ok(None) };
+        let seed = training.seed.wrapping_add(round << 32);
+        let Ok((rows, held_out)) = split_rows_for(Purpose::HeldOut, labels.rows(), holdout, seed) else { return Ok(None) };
         let count = |rows: &[usize]| {
             let mut counts = vec![0u64; labels.cols()];
             rows.iter().flat_map(|row| labels.row_ids(*row)).for_each(|label| counts[*label as usize] += 1);

@@ -23,7 +23,7 @@ fn train(data: &Dataset<'_>, change: impl FnOnce(&mut TrainRequest)) -> (Model, 
 }
 
 #[test]
-fn ranking_losses_choose_decays_and_reciprocal_ranks_losses() {
+fn ranking_losses_choose_decays_and_precisions_losses() {
     let data = balls();
     let (_, trained) = train(data.part("train").unwrap(), |_| ());
     let choice = trained.choice.unwrap();
@@ -37,9 +37,9 @@ fn ranking_losses_choose_decays_and_reciprocal_ranks_losses() {
         let of_loss: Vec<_> = choice.candidates.iter().filter(|candidate| candidate.loss == loss).collect();
         assert!(of_loss.len() >= 2, "{of_loss:?}");
         let least = of_loss.iter().filter_map(|candidate| candidate.ranking_loss).fold(f64::INFINITY, f64::min);
-        let compared: Vec<_> = of_loss.iter().filter(|candidate| candidate.reciprocal_rank.is_some()).collect();
+        let compared: Vec<_> = of_loss.iter().filter(|candidate| candidate.precision.is_some()).collect();
         assert!(compared.len() == 1 && compared[0].ranking_loss == Some(least), "{of_loss:?}");
-        assert!(best.reciprocal_rank >= compared[0].reciprocal_rank, "{choice:?}");
+        assert!(best.precision >= compared[0].precision, "{choice:?}");
     }
 }
 
@@ -216,9 +216,9 @@ fn corrections_compare_two_ways() {
         assert!(of_loss.len() >= 2, "{of_loss:?}");
         let decides = |candidate: &Candidate| candidate.log_loss.or(candidate.ranking_loss).unwrap();
         let least = of_loss.iter().map(|candidate| decides(candidate)).fold(f64::INFINITY, f64::min);
-        let compared: Vec<_> = of_loss.iter().filter(|candidate| candidate.reciprocal_rank.is_some()).collect();
+        let compared: Vec<_> = of_loss.iter().filter(|candidate| candidate.precision.is_some()).collect();
         assert!(compared.len() == 1 && decides(compared[0]) == least, "{of_loss:?}");
-        assert!(best.reciprocal_rank >= compared[0].reciprocal_rank, "{choice:?}");
+        assert!(best.precision >= compared[0].precision, "{choice:?}");
     }
     // Either way propensities were used, and files say so.
     assert!(trained.about.propensity.is_some() && trained.used.is_some() && trained.unused.is_none());
