@@ -78,7 +78,8 @@ impl CheckedTraining<'_> {
             Some((trials, offered)) => {
                 let mut contest = Contest::new(&trials);
                 let ranking = offered.ranking(&trials);
-                let place = contest.push(Candidate { ranking_loss: Some(ranking.loss()), ..candidate(self.loss, self.decay, start) });
+                let place =
+                    contest.push(Candidate { ranking_loss: Some(ranking.loss()), ..candidate(self.loss, self.decay, start) });
                 contest.enter(place, ranking.precision(), offered.calibration.clone(), start);
                 contest.won(|_, _| Ok(None))?
             }

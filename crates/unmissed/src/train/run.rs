@@ -60,16 +60,6 @@ pub struct Trained {
     pub resumed: usize,
 }
 
-impl Trained {
-    /// The share of relevant labels that is missing from the training rows, by the propensities that were used; `None` without any.
-    pub fn missing_share(&self) -> Option<f64> {
-        let (propensities, counts) = (self.used.as_ref()?, self.about.label_counts.as_ref()?);
-        let observed = counts.iter().sum::<u64>() as f64;
-        let relevant: f64 = counts.iter().zip(propensities.values()).map(|(count, p)| *count as f64 / p).sum();
-        (relevant > 0.0).then(|| 1.0 - observed / relevant)
-    }
-}
-
 /// What a run does before the blocks, kept so that resuming does not repeat it.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Prepared {

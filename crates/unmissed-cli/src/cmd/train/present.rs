@@ -15,9 +15,6 @@ pub(super) struct Shape {
     pub(super) labels: usize,
 }
 
-/// If a smaller share of labels is missing, a correction may cost more than it gains.
-const FEW_MISSING: f64 = 0.3;
-
 /// Rows of the table of trials that people are shown; programs and the model have all.
 const SHOWN: usize = 30;
 
@@ -62,13 +59,6 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
     }
     if let Some(note) = assumed(trained) {
         document = document.note(note);
-    }
-    if let Some(missing) = trained.missing_share().filter(|missing| *missing < FEW_MISSING) {
-        document = document.note(format!(
-            "These propensities imply that {:.0} % of the relevant labels are missing. With so few, plain training may rank better: compare \
-             both models, or train without --propensity and divide in 'predict --propensity'.",
-            100.0 * missing
-        ));
     }
     if trained.uncorrected {
         document = document
