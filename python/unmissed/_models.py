@@ -42,9 +42,10 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     loss : str, default "auto"
-        The loss to minimise. ``"auto"`` is ``"plugin-logistic"`` with propensities, the likelihood of the observed labels. Without
-        propensities and other options that change training, it is ``"squared-hinge"`` or ``"logistic"``, with the decay that does
-        best on held-out rows (see ``choice_``); otherwise ``"logistic"``.
+        The loss to minimise. ``"auto"`` is ``"plugin-logistic"`` with propensities, the likelihood of the observed labels, or
+        ``"squared-hinge"`` with scores that are divided by the propensities. Without propensities and other options that change
+        training, it is ``"squared-hinge"`` or ``"logistic"``. What does better on held-out rows is taken (see ``choice_``). With
+        options that leave no choice, it is ``"plugin-logistic"`` or ``"logistic"``.
 
         {losses}
     propensity : str, Propensities, array-like or None, default None

@@ -23,8 +23,8 @@ use unmissed::train::{Destination, Trainer};
 #[command(
     after_help = "Without --propensity, --joint and evidence, labels are assumed to be complete: the loss (squared-hinge or \
 logistic) and the decay are chosen on a held-out tenth of the rows, and scores are calibrated there to log-odds. With \
---propensity, the likelihood of the observed labels is maximised (plugin-logistic); propensities that the labels contradict are \
-raised. With --controlled C --rate r/m, two models are combined on the controlled rows if that is an improvement. With --later L, \
+--propensity, the likelihood of the observed labels is maximised (plugin-logistic), or a squared hinge is trained and its scores \
+are divided by the propensities, whichever does better there; propensities that the labels contradict are raised. With --controlled C --rate r/m, two models are combined on the controlled rows if that is an improvement. With --later L, \
 the model is trained on the later labels.
 
 Losses that have an optimum are minimised by Newton's method, squared hinges in the dual; others by Adam, which finds the best \
@@ -55,8 +55,8 @@ pub(crate) struct Args {
     /// The model to write
     #[arg(long, short, value_name = "MODEL")]
     output: PathBuf,
-    /// The loss to minimise ('unmissed list losses'); auto: squared-hinge or logistic, whichever does better on held-out rows; with
-    /// --propensity plugin-logistic; with --joint the loss of that method
+    /// The loss to minimise ('unmissed list losses'); auto: squared-hinge or logistic (plugin-logistic with --propensity), whichever
+    /// does better on held-out rows; with --joint the loss of that method
     #[arg(long, value_name = "LOSS", default_value_t = TrainRequest::default().loss)]
     loss: LossChoice,
     /// Propensities of labels (jpv, power, table:FILE, ...), as a function of the label counts of DATA
