@@ -36,8 +36,8 @@ as_text!(LossChoice, SolverChoice, NormalizeChoice, JointLearning, TrainPropensi
 #[serde(try_from = "String", into = "String")]
 pub enum LossChoice {
     /// Without propensities, the logistic loss or the squared hinge, whichever does better on held-out rows; the logistic loss when
-    /// any setting of it is given. With propensities the likelihood of what is observed (`plugin-logistic`); with joint learning the
-    /// loss that it has.
+    /// any setting of it is given. With propensities the likelihood of what is observed (`plugin-logistic`), or the squared hinge with
+    /// scores that are divided by them, chosen in the same way; with joint learning the loss that it has.
     #[default]
     Auto,
     /// An entry of [`LOSSES`](crate::losses::LOSSES).

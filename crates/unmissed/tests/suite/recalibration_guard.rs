@@ -1,9 +1,8 @@
 //! Whether recalibrating trees on a small controlled set can do harm: in worlds whose truth is known, the guard must keep the mean
 //! change of the log loss of complete labels from being a loss.
 
-use crate::common::rng::{Purpose, row_key, uniform_at};
-use crate::common::trees::{request, words};
-use unmissed::data::{Dataset, Labels, Rate};
+use crate::common::trees::{controlled, observed, request, words};
+use unmissed::data::{Labels, Rate};
 use unmissed::predict::{PredictOptions, TreeModel, TreeSearch};
 use unmissed::request::{TrainControlled, TreeRequest};
 use unmissed::train::TreeTrainer;
@@ -20,40 +19,6 @@ const WORLDS: [World; 4] = [
     ("half of the labels", |label| if label.is_multiple_of(2) { 0.2 } else { 0.9 }),
     ("a little", |label| if label.is_multiple_of(3) { 0.7 } else { 1.0 }),
 ];
-
-fn draw(seed: u64, row: usize, what: u32) -> f64 {
-    uniform_at(row_key(seed, Purpose::GenerateRows, row as u64), what)
-}
-
-/// Training rows from which labels are missing.
-fn observed(rows: usize, propensity: fn(u32) -> f64, seed: u64) -> Dataset<'static> {
-    let complete = words(rows, FEATURES, LABELS, 10 * seed);
-    let kept = |row: usize| {
-        let labels = complete.labels().row_ids(row).iter().copied();
-        labels.filter(|label| draw(seed, row, *label) < propensity(*label)).collect::<Vec<u32>>()
-    };
-    let labels = Labels::from_ids(LABELS.into(), (0..rows).map(kept)).unwrap();
-    Dataset::new(complete.features().cloned(), labels).unwrap()
-}
-
-/// Controlled rows of which so many labels were shown: what is relevant of them, and what was shown.
-fn controlled(rows: usize, shown: u32, seed: u64) -> (Dataset<'static>, Labels<'static>) {
-    let complete = words(rows, FEATURES, LABELS, 10 * seed + 1);
-    let shown = |row: usize| {
-        let mut order: Vec<u32> = (0..LABELS).collect();
-        order.sort_by(|a, b| draw(seed, row, 1000 + a).total_cmp(&draw(seed, row, 1000 + b)));
-        order.truncate(shown as usize);
-        order.sort_unstable();
-        order
-    };
-    let relevant = |row: usize| {
-        let all = complete.labels().row_ids(row);
-        shown(row).into_iter().filter(|label| all.contains(label)).collect::<Vec<u32>>()
-    };
-    let positives = Labels::from_ids(LABELS.into(), (0..rows).map(relevant)).unwrap();
-    let shown = Labels::from_ids(LABELS.into(), (0..rows).map(shown)).unwrap();
-    (Dataset::new(complete.features().cloned(), positives).unwrap(), shown)
-}
 
 /// The log loss per row of complete labels, and precision@1, on other rows.
 fn quality(model: &TreeModel, seed: u64) -> [f64; 2] {
@@ -92,8 +57,8 @@ fn small_controlled_sets_do_no_harm() {
                 let plain = TreeRequest { cost: 3.0, ..request("kmeans:branch=4,leaf=6") };
                 let (mut losses, mut hits, mut taken) = (Vec::new(), Vec::new(), 0);
                 for seed in 1..=seeds {
-                    let train = observed(800, propensity, seed);
-                    let (set, pairs) = controlled(rows, shown, seed);
+                    let train = observed(&words(800, FEATURES, LABELS, 10 * seed), propensity, seed);
+                    let (set, pairs) = controlled(&words(rows, FEATURES, LABELS, 10 * seed + 1), shown, seed);
                     let request = TreeRequest { controlled: Some(asked.clone()), ..plain.clone() };
                     let trainer = TreeTrainer::new(request).controlled(&set, known.then_some(&pairs));
                     // Too few positives are refused, which does no harm either.

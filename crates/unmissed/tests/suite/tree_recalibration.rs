@@ -1,7 +1,7 @@
 //! Trees that are recalibrated on a controlled set or on judged pairs.
 
-use crate::common::rng::{Purpose, row_key, uniform_at};
-use crate::common::trees::{request, words};
+use crate::common::rng::uniform_at;
+use crate::common::trees::{self, request, words};
 use unmissed::data::{Dataset, KnownPair, Labels, Rate};
 use unmissed::predict::{PredictOptions, TreeModel, TreeSearch, file};
 use unmissed::request::{TrainControlled, TreeRequest};
@@ -10,10 +10,6 @@ use unmissed::train::{TreeDestination, TreeTrainer};
 const LABELS: u32 = 60;
 const SHOWN: u32 = 20;
 
-fn draw(row: usize, what: u32) -> f64 {
-    uniform_at(row_key(31, Purpose::GenerateRows, row as u64), what)
-}
-
 /// Frequent labels are seldom observed, so that order is not what it seems.
 fn propensity(label: u32) -> f64 {
     if label.is_multiple_of(2) { 0.15 } else { 0.9 }
@@ -21,32 +17,12 @@ fn propensity(label: u32) -> f64 {
 
 /// Training rows from which labels are missing.
 fn observed(rows: usize) -> Dataset<'static> {
-    let complete = words(rows, 80, LABELS, 1);
-    let kept = |row: usize| {
-        let labels = complete.labels().row_ids(row).iter().copied();
-        labels.filter(|label| draw(row, *label) < propensity(*label)).collect::<Vec<u32>>()
-    };
-    let labels = Labels::from_ids(LABELS.into(), (0..rows).map(kept)).unwrap();
-    Dataset::new(complete.features().cloned(), labels).unwrap()
+    trees::observed(&words(rows, 80, LABELS, 1), propensity, 31)
 }
 
 /// Other rows, on each of which some labels were shown: what is relevant of them, and what was shown.
 fn controlled(rows: usize) -> (Dataset<'static>, Labels<'static>) {
-    let complete = words(rows, 80, LABELS, 2);
-    let shown = |row: usize| {
-        let mut order: Vec<u32> = (0..LABELS).collect();
-        order.sort_by(|a, b| draw(row, 1000 + a).total_cmp(&draw(row, 1000 + b)));
-        order.truncate(SHOWN as usize);
-        order.sort_unstable();
-        order
-    };
-    let relevant = |row: usize| {
-        let all = complete.labels().row_ids(row);
-        shown(row).into_iter().filter(|label| all.contains(label)).collect::<Vec<u32>>()
-    };
-    let positives = Labels::from_ids(LABELS.into(), (0..rows).map(relevant)).unwrap();
-    let shown = Labels::from_ids(LABELS.into(), (0..rows).map(shown)).unwrap();
-    (Dataset::new(complete.features().cloned(), positives).unwrap(), shown)
+    trees::controlled(&words(rows, 80, LABELS, 2), SHOWN, 31)
 }
 
 fn asked(trees: usize) -> TreeRequest {

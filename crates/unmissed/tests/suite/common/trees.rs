@@ -35,3 +35,37 @@ pub fn train(request: TreeRequest, data: &Dataset<'_>) -> TreeModel {
 pub fn request(tree: &str) -> TreeRequest {
     TreeRequest { tree: tree.parse().unwrap(), prune: 0.01, ..TreeRequest::default() }
 }
+
+fn draw(seed: u64, row: usize, what: u32) -> f64 {
+    uniform_at(row_key(seed, Purpose::GenerateRows, row as u64), what)
+}
+
+/// The rows without the labels that were missed: each is observed with its propensity.
+pub fn observed(complete: &Dataset<'static>, propensity: impl Fn(u32) -> f64, seed: u64) -> Dataset<'static> {
+    let labels = complete.labels();
+    let kept = |row: usize| {
+        let labels = labels.row_ids(row).iter().copied();
+        labels.filter(|label| draw(seed, row, *label) < propensity(*label)).collect::<Vec<u32>>()
+    };
+    let kept = Labels::from_ids(labels.cols() as u64, (0..complete.rows()).map(kept)).unwrap();
+    Dataset::new(complete.features().cloned(), kept).unwrap()
+}
+
+/// The rows as a controlled set, in which so many labels were shown on each: what is relevant of them, and what was shown.
+pub fn controlled(complete: &Dataset<'static>, shown: u32, seed: u64) -> (Dataset<'static>, Labels<'static>) {
+    let count = complete.labels().cols();
+    let shown = |row: usize| {
+        let mut order: Vec<u32> = (0u32..).take(count).collect();
+        order.sort_by(|a, b| draw(seed, row, 1000 + a).total_cmp(&draw(seed, row, 1000 + b)));
+        order.truncate(shown as usize);
+        order.sort_unstable();
+        order
+    };
+    let relevant = |row: usize| {
+        let all = complete.labels().row_ids(row);
+        shown(row).into_iter().filter(|label| all.contains(label)).collect::<Vec<u32>>()
+    };
+    let positives = Labels::from_ids(count as u64, (0..complete.rows()).map(relevant)).unwrap();
+    let shown = Labels::from_ids(count as u64, (0..complete.rows()).map(shown)).unwrap();
+    (Dataset::new(complete.features().cloned(), positives).unwrap(), shown)
+}
