@@ -1,7 +1,7 @@
 //! Evaluation speed and memory: `cargo bench --bench evaluation`.
 //!
 //! `UNMISSED_BENCH_ROWS` (490 000), `UNMISSED_BENCH_LABELS` (670 000) and `UNMISSED_BENCH_STORED` (100 predictions per row) set the size;
-//! `UNMISSED_BENCH_TASK` picks one task by its name. `UNMISSED_BENCH_PYTHON` names a Python that has napkinXC or xCOLUMNs: they then
+//! `UNMISSED_BENCH_TASK` picks tasks by their names, with semicolons between them. `UNMISSED_BENCH_PYTHON` names a Python that has napkinXC or xCOLUMNs: they then
 //! run on the same data, in the same run. `UNMISSED_BENCH_FILES=1` also measures from text files (about 0.7 GB in the temporary
 //! directory).
 //! Data are seeded: Zipf labels, one prediction in each stratum of labels, the true label in its stratum with probability 0.7.
@@ -38,6 +38,8 @@ const MODELS: [&str; 10] = [
     "jpv:a=0.7,b=2",
     "constant:p=0.8",
 ];
+/// Means over rows; the others are means over labels, whose intervals are a second look at the rows.
+const ROW_METRICS: usize = 6;
 const METRICS: [&str; 8] =
     ["precision", "ndcg", "weighted-precision", "recall:observed", "ndcg-min:observed", "abandonment", "macro-f", "coverage"];
 
@@ -53,16 +55,21 @@ fn main() {
     let p: Vec<Propensities> = MODELS.iter().map(|spec| models::parse(spec).unwrap().propensities(&stats).unwrap()).collect();
     let w = weights::from_spec("log", &stats, None).unwrap();
     let inverse: Vec<f32> = p[0].inverse().iter().map(|q| *q as f32).collect();
-    let evaluate = |models: usize, metrics: &[&str]| {
-        let mut evaluation = Evaluation::new(&truth, &[("a", &scores)]).unwrap().metrics(metrics).unwrap().bootstrap(0, 0);
+    let other = rescored(&scores);
+    let predictions: [(&str, &Csr<'_, f32>); 2] = [("a", &scores), ("b", &other)];
+    let evaluate_predictions = |count: usize, models: usize, metrics: &[&str]| {
+        let mut evaluation = Evaluation::new(&truth, &predictions[..count]).unwrap().metrics(metrics).unwrap().bootstrap(0, 0);
         evaluation = evaluation.weights("log", w.clone()).unwrap();
         for p in &p[..models] {
             evaluation = evaluation.propensity(p.clone());
         }
         evaluation
     };
+    let evaluate = |models: usize, metrics: &[&str]| evaluate_predictions(1, models, metrics);
     let all = [1, 5, 10].map(|count| evaluate(count, &METRICS));
     let few = evaluate(1, &["precision:observed"]);
+    let of_rows = [1, 2].map(|count| evaluate_predictions(count, 1, &METRICS[..ROW_METRICS]));
+    let two = [1, 5].map(|models| evaluate_predictions(2, models, &METRICS));
     // As from a file: every label has a propensity of its own.
     let table = (0..labels).map(|label| 0.2 + 0.8 * (label as f64 * 0.618_033_988).fract()).collect();
     let own = evaluate(4, &METRICS).propensity(Propensities::new("table", table).unwrap());
@@ -81,12 +88,16 @@ fn main() {
             ("10 models", &all[2]),
             ("5 models, one a table", &own),
             ("precision observed", &few),
+            ("1 model, means over rows", &of_rows[0]),
+            ("1 model, means over rows, 2 predictions", &of_rows[1]),
+            ("1 model, 2 predictions", &two[0]),
+            ("5 models, 2 predictions", &two[1]),
         ] {
             tasks.push((name.into(), threads, Box::new(|| evaluation.run().unwrap().rows[0].value.unwrap())));
         }
     }
     let only = std::env::var("UNMISSED_BENCH_TASK").ok();
-    tasks.retain(|(name, _, _)| only.as_ref().is_none_or(|only| only == name));
+    tasks.retain(|(name, _, _)| only.as_ref().is_none_or(|only| only.split(';').any(|only| only == name)));
     let mut seconds = vec![Vec::new(); tasks.len()];
     for repetition in 0..REPETITIONS {
         for (task, (_, threads, work)) in tasks.iter().enumerate() {
@@ -178,6 +189,14 @@ fn print(name: &str, threads: usize, seconds: &[f64]) {
         seconds[0],
         seconds[seconds.len() / 2]
     );
+}
+
+/// The predictions of another model: the same labels, whose scores are partly others.
+fn rescored(scores: &Csr<'_, f32>) -> Csr<'static, f32> {
+    let noise = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    let value = |(at, value): (usize, &f32)| 0.8 * value + 0.2 * noise(at) as f32 / (1 << 24) as f32;
+    let values: Vec<f32> = scores.values().iter().enumerate().map(value).collect();
+    Scores::new(scores.cols() as u64, scores.offsets().to_vec(), scores.ids().to_vec(), values).unwrap()
 }
 
 /// Zipf labels and stored predictions, seeded.

@@ -17,6 +17,7 @@ use crate::propensity::rows::{CovariateLevel, Pair, Place, RowModel, score_unit}
 use crate::propensity::{Propensities, Propensity};
 use crate::request::{ObjectiveSpec, OptimizeRequest, Positives, WeightsSpec};
 use crate::spec::Spec;
+use rayon::prelude::*;
 
 /// Builds an optimisation of predictions. See the module's page.
 #[derive(Clone)]
@@ -116,10 +117,12 @@ impl<'a> Optimization<'a> {
         };
         let terms = mixture.terms(&setting);
         let start = Choices::most_probable(&candidates, request.k);
+        let counts = start.counts(&candidates, &terms);
         let search = Search {
             candidates: &candidates,
             terms: &terms,
             start: &start,
+            counts: &counts,
             k: request.k,
             at_most: request.at_most,
             sweeps: request.sweeps,
@@ -129,8 +132,9 @@ impl<'a> Optimization<'a> {
         };
         let found = methods::find(request.method.name())?.search(&search, &request.method)?;
         let sign = if mixture.lower_is_better() { -1.0 } else { 1.0 };
-        let value = |choices: &Choices| sign * choices.value(&candidates, &terms) + 0.0;
-        let rows_changed = (0..candidates.rows()).filter(|row| !same_labels(start.row(*row), found.choices.row(*row))).count();
+        let value_before = terms.of_labels(&counts) + start.of_rows(&candidates, &terms);
+        let is_changed = |row: &usize| !same_labels(start.row(*row), found.choices.row(*row));
+        let rows_changed = (0..candidates.rows()).into_par_iter().filter(is_changed).count();
 
         let precision = Mixture::new(&ObjectiveSpec::parse_at("precision")?.0)?;
         let mut metrics = vec![(name.clone(), &mixture)];
@@ -182,8 +186,8 @@ impl<'a> Optimization<'a> {
             at_most: request.at_most,
             method: request.method.to_string(),
             lower_is_better: mixture.lower_is_better(),
-            value_before: value(&start),
-            value: value(&found.choices),
+            value_before: sign * value_before + 0.0,
+            value: sign * found.value + 0.0,
             values: found.values.iter().map(|value| sign * value).collect(),
             converged: found.converged,
             rows_changed: rows_changed as u64,

@@ -2,6 +2,7 @@
 
 use crate::data::Scores;
 use crate::error::{Error, Result, digits};
+use crate::prefetch::prefetch;
 use crate::propensity::Propensities;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -30,7 +31,12 @@ impl<'a> Candidates<'a> {
         if scores.rows() == 0 {
             return Err(Error::value("the scores have no rows").expected("at least one row"));
         }
-        let wrong = scores.values().par_iter().position_first(|value| !(0.0..=1.0).contains(value));
+        // Without an early exit within a part, the check is vector code.
+        const AT_ONCE: usize = 1 << 10;
+        let is_probability = |value: &f32| (0.0..=1.0).contains(value);
+        let is_right = |part: &[f32]| part.iter().fold(true, |all, value| all & is_probability(value));
+        let part = scores.values().par_chunks(AT_ONCE).position_first(|part| !is_right(part));
+        let wrong = part.and_then(|part| (part * AT_ONCE..scores.nnz()).find(|place| !is_probability(&scores.values()[*place])));
         if let Some(place) = wrong {
             let row = scores.offsets().partition_point(|offset| *offset <= place as u64).saturating_sub(1);
             return Err(Error::value(format!(
@@ -114,11 +120,33 @@ impl<'a> Candidates<'a> {
         (ids, scratch)
     }
 
-    /// The probability of one entry.
+    /// Asks for the memory of a row that comes soon.
     #[inline]
+    pub(super) fn prefetch(&self, row: usize) {
+        // The processor foresees the rest of a long row.
+        const ENTRIES: usize = 256;
+        const PER_LINE: usize = 64 / size_of::<u32>();
+        let (ids, values) = self.scores.row(row);
+        let ends = ids.len().min(ENTRIES);
+        ids[..ends].iter().step_by(PER_LINE).for_each(prefetch);
+        values[..ends].iter().step_by(PER_LINE).for_each(prefetch);
+    }
+
+    /// The labels at some places of a row, with their probabilities.
+    #[inline]
+    pub(super) fn entries(&self, row: usize, places: impl Iterator<Item = u32>) -> impl Iterator<Item = (u32, f32)> {
+        let (ids, values) = self.scores.row(row);
+        places.map(move |place| self.entry(ids[place as usize], values[place as usize]))
+    }
+
+    /// The probability of one entry.
     pub(super) fn at(&self, row: usize, place: u32) -> (u32, f32) {
         let (ids, values) = self.scores.row(row);
-        let (id, value) = (ids[place as usize], values[place as usize]);
+        self.entry(ids[place as usize], values[place as usize])
+    }
+
+    #[inline]
+    fn entry(&self, id: u32, value: f32) -> (u32, f32) {
         (id, self.inverse.as_ref().map_or(value, |inverse| (value * inverse[id as usize]).min(1.0)))
     }
 

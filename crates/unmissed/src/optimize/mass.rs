@@ -109,9 +109,19 @@ fn largest_missing(candidates: &Candidates<'_>) -> f64 {
     scores
         .iter()
         .map(|(ids, values)| {
-            let least = values.iter().copied().reduce(f32::min).map_or(0.0, f64::from);
+            let least = if values.is_empty() { 0.0 } else { f64::from(least_of(values)) };
             let stored: f64 = if inverse.is_none() { ids.len() as f64 } else { ids.iter().map(|label| of(*label)).sum() };
             least * (all - stored).max(0.0)
         })
         .sum()
+}
+
+/// The least of some numbers, in lanes that do not wait for each other.
+fn least_of(values: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let mut least = [f32::INFINITY; LANES];
+    for values in values.chunks(LANES) {
+        least.iter_mut().zip(values).for_each(|(least, value)| *least = if *value < *least { *value } else { *least });
+    }
+    least.into_iter().fold(f32::INFINITY, f32::min)
 }

@@ -13,9 +13,10 @@
 //! Schultheis, Wydmuch, Kotłowski, Babbar and Dembczyński, NeurIPS 2023.
 
 use super::step::{Work, step};
-use super::{Found, Method, Search};
+use super::{Found, Method, Search, greedy};
 use crate::error::{Error, Result};
 use crate::optimize::choices::{Choices, State};
+use crate::optimize::terms::Counts;
 use crate::rng::{Purpose, below, stream};
 use crate::spec::{Named, Spec};
 
@@ -38,8 +39,8 @@ impl Method for BlockCoordinateAscent {
     fn search(&self, search: &Search<'_>, spec: &Spec) -> Result<Found> {
         spec.allow(&["start"], &[])?;
         let start = match spec.get("start") {
-            None | Some("top") => search.start.clone(),
-            Some("greedy") => Choices::none(search.candidates.rows(), search.k),
+            None | Some("top") => (search.start.clone(), search.counts.to_vec()),
+            Some("greedy") => greedy::start(search),
             Some(other) => {
                 return Err(Error::value(format!("unknown start of '{spec}'"))
                     .expected("top or greedy")
@@ -56,22 +57,24 @@ const BETWEEN: usize = 1 << 12;
 const MANY: usize = 1 << 16;
 const TOGETHER: usize = 32;
 
-pub(super) fn ascend(search: &Search<'_>, mut choices: Choices, sweeps: usize) -> Result<Found> {
+/// Searches from choices with these counts.
+pub(super) fn ascend(search: &Search<'_>, (mut choices, counts): (Choices, Vec<Counts>), sweeps: usize) -> Result<Found> {
     let rows = search.candidates.rows();
     let together = if rows > MANY { TOGETHER } else { 1 };
     let mut order: Vec<u32> = (0..rows.div_ceil(together) as u32).collect();
     let (mut work, mut values, mut converged) = (Work::default(), Vec::new(), false);
-    let mut before = None;
+    let mut state = State::new(counts, search.terms);
+    let mut before = state.value(&choices, search.candidates);
     for sweep in 0..sweeps {
         search.progress.begin(&format!("sweep {}", sweep + 1), rows as u64);
         shuffle(&mut order, search.seed, sweep as u64);
-        // Counted anew, so that rounding does not add up.
-        let mut state = State::of(&choices, search.candidates, search.terms);
-        let start = *before.get_or_insert_with(|| state.value(&choices, search.candidates));
         let mut is_changed = false;
         for part in order.chunks(BETWEEN) {
             let mut done = 0;
-            for block in part {
+            for (block, at) in part.iter().zip(1..) {
+                if let Some(next) = part.get(at) {
+                    search.candidates.prefetch(*next as usize * together);
+                }
                 let first = *block as usize * together;
                 let block = first..rows.min(first + together);
                 done += block.len() as u64;
@@ -81,14 +84,16 @@ pub(super) fn ascend(search: &Search<'_>, mut choices: Choices, sweeps: usize) -
         }
         let value = state.value(&choices, search.candidates);
         values.push(value);
-        if !is_changed || value - start < search.tolerance {
+        // Counted anew, so that rounding does not add up.
+        state = State::new(choices.counts(search.candidates, search.terms), search.terms);
+        if !is_changed || value - before < search.tolerance {
             converged = true;
             break;
         }
-        before = Some(value);
+        before = value;
     }
-    let lines = State::of(&choices, search.candidates, search.terms).into_lines();
-    Ok(Found { choices, lines, values, converged })
+    let (lines, value) = (state.lines(), state.value(&choices, search.candidates));
+    Ok(Found { choices, lines, value, values, converged })
 }
 
 fn shuffle(order: &mut [u32], seed: u64, sweep: u64) {

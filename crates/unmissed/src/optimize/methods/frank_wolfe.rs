@@ -51,7 +51,7 @@ impl Method for FrankWolfe {
                 .expected("objectives that are functions of the labels' counts")
                 .hint("use the method 'bca'"));
         }
-        let mut counts = search.start.counts(candidates, terms);
+        let mut counts = search.counts.to_vec();
         let mut best = (search.start.clone(), vec![[1.0, 0.0]; terms.labels()], terms.of_labels(&counts));
         let (mut values, mut since, mut converged) = (Vec::new(), 0, false);
         for step in 0..search.sweeps {
@@ -74,8 +74,8 @@ impl Method for FrankWolfe {
             };
             counts = between(&counts, &of_lines, share);
         }
-        let (choices, lines, _) = best;
-        Ok(Found { choices, lines, values, converged })
+        let (choices, lines, value) = best;
+        Ok(Found { choices, lines, value, values, converged })
     }
 }
 

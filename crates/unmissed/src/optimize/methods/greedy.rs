@@ -11,6 +11,7 @@
 use super::{Found, Method, Search, bca};
 use crate::error::Result;
 use crate::optimize::choices::Choices;
+use crate::optimize::terms::Counts;
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
@@ -31,7 +32,12 @@ impl Named for Greedy {
 impl Method for Greedy {
     fn search(&self, search: &Search<'_>, spec: &Spec) -> Result<Found> {
         spec.allow(&[], &[])?;
-        let found = bca::ascend(search, Choices::none(search.candidates.rows(), search.k), 1)?;
+        let found = bca::ascend(search, start(search), 1)?;
         Ok(Found { converged: true, ..found })
     }
+}
+
+/// Rows without labels, and the counts of that.
+pub(super) fn start(search: &Search<'_>) -> (Choices, Vec<Counts>) {
+    (Choices::none(search.candidates.rows(), search.k), vec![Counts::default(); search.terms.labels()])
 }

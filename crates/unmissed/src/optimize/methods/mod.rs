@@ -10,7 +10,7 @@ mod step;
 
 use super::candidates::Candidates;
 use super::choices::Choices;
-use super::terms::Terms;
+use super::terms::{Counts, Terms};
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::sealed::Sealed;
@@ -32,6 +32,8 @@ pub(super) struct Search<'a> {
     pub(super) terms: &'a Terms,
     /// The most probable labels.
     pub(super) start: &'a Choices,
+    /// What they make of the labels' counts.
+    pub(super) counts: &'a [Counts],
     pub(super) k: usize,
     pub(super) at_most: bool,
     pub(super) sweeps: usize,
@@ -45,7 +47,9 @@ pub(super) struct Found {
     pub(super) choices: Choices,
     /// The line of each label.
     pub(super) lines: Vec<[f64; 2]>,
-    /// What is maximised, after each pass over the rows.
+    /// What is maximised, with these choices.
+    pub(super) value: f64,
+    /// The same after each pass over the rows.
     pub(super) values: Vec<f64>,
     /// Whether the search came to its end before the last pass that it may make.
     pub(super) converged: bool,

@@ -11,6 +11,8 @@ const EXCHANGES: usize = 20;
 #[derive(Default)]
 pub(super) struct Work {
     probabilities: Vec<f32>,
+    /// At least what each entry gains; nothing where the row has it already.
+    bounds: Vec<f32>,
     gains: Vec<f64>,
     /// The best entries so far, the best first.
     best: Vec<(f64, u32)>,
@@ -18,26 +20,29 @@ pub(super) struct Work {
 
 /// Gives a row its best labels, and says whether they are others than before. Labels that gain as much as others keep their place.
 pub(super) fn step(search: &Search<'_>, state: &mut State<'_>, choices: &mut Choices, row: usize, work: &mut Work) -> bool {
-    let Work { probabilities, gains, best } = work;
+    let Work { probabilities, bounds, gains, best } = work;
     let (ids, p) = search.candidates.row(row, probabilities);
-    let lines = state.lines();
-    gains.clear();
-    gains.extend(ids.iter().zip(p).map(|(id, p)| {
-        let [a, b] = lines[*id as usize];
-        a * f64::from(*p) + b
-    }));
     // What the row's own labels gain is counted without them.
     best.clear();
     for place in choices.chosen(row) {
         let (id, p) = (ids[place as usize], p[place as usize]);
         let [a, b] = state.line_without(id, p);
-        let gain = a * f64::from(p) + b;
-        gains[place as usize] = f64::NEG_INFINITY;
-        insert(best, (gain, place));
+        insert(best, (a * f64::from(p) + b, place));
     }
+    let gain = |place: usize| {
+        let [a, b] = state.line(ids[place]);
+        a * f64::from(p[place]) + b
+    };
     if search.terms.of_abandonment() == 0.0 {
-        select(gains, best, search.k, search.at_most);
+        let of_labels = state.bounds();
+        bounds.clear();
+        bounds.extend(ids.iter().zip(p).map(|(id, p)| of_labels[*id as usize].at(*p)));
+        best.iter().for_each(|(_, place)| bounds[*place as usize] = f32::NEG_INFINITY);
+        select(bounds, gain, best, search.k, search.at_most);
     } else {
+        gains.clear();
+        gains.extend((0..ids.len()).map(gain));
+        best.iter().for_each(|(_, place)| gains[*place as usize] = f64::NEG_INFINITY);
         exchange(gains, best, p, search);
     }
     let before = choices.row_mut(row);
@@ -67,23 +72,43 @@ fn insert(best: &mut Vec<(f64, u32)>, entry: (f64, u32)) {
     best.insert(at, entry);
 }
 
-/// The k entries that gain most; with `at_most`, of those that gain anything.
-fn select(gains: &[f64], best: &mut Vec<(f64, u32)>, k: usize, at_most: bool) {
+/// The k entries that gain most; with `at_most`, of those that gain anything. Only entries whose bounds are high enough are looked at.
+fn select(bounds: &[f32], gain: impl Fn(usize) -> f64, best: &mut Vec<(f64, u32)>, k: usize, at_most: bool) {
+    const AT_ONCE: usize = 16;
     if at_most {
         best.retain(|(gain, _)| *gain > 0.0);
     }
     let least = if at_most { 0.0 } else { f64::NEG_INFINITY };
-    let bar_of = |best: &Vec<(f64, u32)>| if best.len() < k { least } else { best[k - 1].0 };
-    let mut bar = bar_of(best);
-    for (gain, place) in gains.iter().zip(0..) {
-        if *gain > bar {
-            if best.len() == k {
-                best.pop();
+    let bar_of = |best: &Vec<(f64, u32)>| {
+        let bar = if best.len() < k { least } else { best[k - 1].0 };
+        (bar, rounded_down(bar))
+    };
+    let (mut bar, mut low) = bar_of(best);
+    for (bounds, first) in bounds.chunks(AT_ONCE).zip((0..).step_by(AT_ONCE)) {
+        // A bound that is no number excludes nothing.
+        if bounds.iter().fold(true, |all, bound| all & (*bound <= low)) {
+            continue;
+        }
+        for (bound, place) in bounds.iter().zip(first..) {
+            if *bound <= low {
+                continue;
             }
-            insert(best, (*gain, place));
-            bar = bar_of(best);
+            let gain = gain(place);
+            if gain > bar {
+                if best.len() == k {
+                    best.pop();
+                }
+                insert(best, (gain, place as u32));
+                (bar, low) = bar_of(best);
+            }
         }
     }
+}
+
+/// The highest number in single precision that is not above this one.
+fn rounded_down(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) > value { near.next_down() } else { near }
 }
 
 /// One label after the other is exchanged for the best in its place, as long as that gains: the probability that the row is without a
