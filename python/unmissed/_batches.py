@@ -115,7 +115,7 @@ def _best_of_tensor(tensor: Any, what: str, columns: int, k: int) -> Matrix:
         return Matrix(columns, np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
     if tensor.device.type == "cpu" and tensor.numel() <= MOST_WHOLE:
         host = _singles(_on_host(tensor))
-        labels = np.broadcast_to(np.arange(columns), host.shape)
+        labels = np.tile(np.arange(columns, dtype=np.int32), host.shape[0]).reshape(host.shape)
     else:
         ids, values = best_of_rows(tensor, k)
         # NaN ranks above every number, so it is among the best if it is anywhere.

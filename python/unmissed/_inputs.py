@@ -195,11 +195,12 @@ def labels(value: Any, what: str, columns: int | None = None) -> Matrix:
     if _is_dense(value):
         dense = _two_dimensional(value, what)
         columns = _check_columns(what, dense.shape[1], columns)
-        if dense.dtype.kind in "fiu":
+        is_label = dense if dense.dtype.kind == "b" else dense == 1
+        places = np.flatnonzero(is_label)
+        if len(places) != np.count_nonzero(dense):
             _check_labels(dense, lambda place: place // max(columns, 1), what)
-        rows, ids = np.nonzero(dense)
-        indptr = np.searchsorted(rows, np.arange(dense.shape[0] + 1))
-        return Matrix(columns, _integers(indptr), _integers(ids), None)
+        indptr = np.searchsorted(places, np.arange(dense.shape[0] + 1) * columns)
+        return Matrix(columns, _integers(indptr), _integers(places % max(columns, 1)), None)
     rows_, indptr = _rows(value, what)
     ids = _flat_labels(rows_, indptr, what)
     return Matrix(_columns(ids, columns), indptr, ids, None)
@@ -219,11 +220,12 @@ def _check_labels(data: Array, row_of: Any, what: str) -> None:
 
 
 def _positive(indptr: Array, indices: Array, data: Array, what: str) -> tuple[Array, Array]:
-    if data.dtype.kind in "fiu":
-        _check_labels(data, lambda place: _row_of(indptr, place), what)
-    if np.count_nonzero(data) == data.size:
+    kept = data == 1
+    labels = np.count_nonzero(kept)
+    if labels == data.size:
         return indptr, indices
-    kept = data != 0
+    if labels != np.count_nonzero(data):
+        _check_labels(data, lambda place: _row_of(indptr, place), what)
     before = np.concatenate([[0], np.cumsum(kept)])
     return _integers(before[indptr]), indices[kept]
 
