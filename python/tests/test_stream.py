@@ -221,13 +221,23 @@ def test_bad_batches_change_nothing(data):
         (y[:2], scores[:2], {"rows": [-1, 99]}, "at least 0"),
         (y[:2], scores[:2], {"rows": [0.5, 99]}, "whole number"),
         (y[:2], scores[:2], {"rows": [2**33, 99]}, "a row number is out of range"),
-        ([[0], [M]], scores[:2], {}, "out of range"),
+        ([[0], [M]], scores[:2], {}, f"y_true, row 1: a label is out of range: expected a label from 0 to {M - 1}, found {M}"),
+        (y[:2], [[0], [1, -1]], {}, "y_pred, row 1: a label is out of range"),
     ]
     for truth, predicted, more, message in broken:
         with pytest.raises(ValueError, match=message):
             evaluator.update(truth, predicted, **more)
-    with pytest.raises(ValueError, match="not parts of the same evaluation"):
-        evaluator.merge(um.Evaluator(M, k=2).update(y[50:60], scores[50:60]))
+    for other, message in [
+        (um.Evaluator(M, k=2).update(y[50:60], scores[50:60]), "found different k$"),
+        (um.Evaluator(M, metrics=["precision"]).update(y[50:60], scores[50:60]), "found different metrics$"),
+        (um.Evaluator(M + 1).update([[0]], [[0]]), "found different labels$"),
+        (um.Evaluator(M, propensity=np.full(M, 0.5)).update(y[50:60], scores[50:60]), "not parts of the same evaluation"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            evaluator.merge(other)
+    for other in ("bytes", 10**12, None, [evaluator]):
+        with pytest.raises(ValueError, match="expected an Evaluator, or the bytes from its to_bytes"):
+            evaluator.merge(other)
     assert evaluator.compute().to_dict() == wanted
     for ignore, message in [([[0, 1], [1, M]], "ignore, pair 1: the label is out of range"), ([[2, 0]], "pair 0: the row is out of range")]:
         with pytest.raises(ValueError, match=message):

@@ -206,6 +206,13 @@ def labels(value: Any, what: str, columns: int | None = None) -> Matrix:
     return Matrix(_columns(ids, columns), indptr, ids, None)
 
 
+#: What else scores in place of labels may mean, by the name of the argument.
+_SWAPPED = {
+    "y_true": "; are y_true and y_pred swapped? y_true comes first",
+    "target": "; are preds and target swapped? preds come first",
+}
+
+
 def _check_labels(data: Array, row_of: Any, what: str) -> None:
     """A label is there or not; anything else is a mistake that would pass for 'there'."""
     wrong = ~((data == 0) | (data == 1))
@@ -215,7 +222,7 @@ def _check_labels(data: Array, row_of: Any, what: str) -> None:
         message = f"{what}, row {row_of(place)}: a label must be 1 or 0, found {found}"
         if found > 0:
             message += "; pass (values >= threshold)"
-            message += "; are y_true and y_pred swapped? y_true comes first" if what == "y_true" else ""
+            message += _SWAPPED.get(what, "")
         raise ValueError(message)
 
 

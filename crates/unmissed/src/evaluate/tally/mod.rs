@@ -201,6 +201,19 @@ fn difference(a: &Settings, b: &Settings) -> String {
         keys.filter(|key| a[key.as_str()] != b[key.as_str()]).cloned().collect()
     };
     let mut names = differing(&both[0]["request"], &both[1]["request"]);
-    names.extend(differing(&both[0], &both[1]).into_iter().filter(|name| name != "request"));
+    let others = differing(&both[0], &both[1]).into_iter().filter(|name| name != "request");
+    // What is computed follows from what was asked for, notes from both, and the sizes of groups from the labels.
+    let follows = |name: &String, known: &[String]| match name.as_str() {
+        "notes" => !known.is_empty(),
+        "groups" => known.iter().any(|known| known == "labels"),
+        _ => known.contains(name),
+    };
+    let mut others: Vec<String> = others.collect();
+    others.sort_by_key(|name| (name == "groups", name == "notes"));
+    for name in others {
+        if !follows(&name, &names) {
+            names.push(name);
+        }
+    }
     format!("different {}", names.join(", "))
 }
