@@ -200,7 +200,8 @@ def labels(value: Any, what: str, columns: int | None = None) -> Matrix:
         if len(places) != np.count_nonzero(dense):
             _check_labels(dense, lambda place: place // max(columns, 1), what)
         indptr = np.searchsorted(places, np.arange(dense.shape[0] + 1) * columns)
-        return Matrix(columns, _integers(indptr), _integers(places % max(columns, 1)), None)
+        ids = (places % max(columns, 1)).astype(np.int32 if columns < 2**31 else np.int64)
+        return Matrix(columns, _integers(indptr), ids, None)
     rows_, indptr = _rows(value, what)
     ids = _flat_labels(rows_, indptr, what)
     return Matrix(_columns(ids, columns), indptr, ids, None)
