@@ -78,7 +78,7 @@ def rows(program: str, folder: Path, count: int = 10**9) -> None:
     while done < count:
         everything.merge(tally)
         done += each
-        if done in (10**6, 10**7, 10**8) or done >= count:
+        if done in (10**6, 2 * 10**6, 10**7, 10**8) or done >= count:
             seconds = time.perf_counter() - start
             print(f"{done:,} rows: {done / seconds:,.0f} rows per second, memory {resident():.0f} MB, at most {peak():.0f} MB", flush=True)
     for found, wanted in zip(everything.compute().rows, alone.rows, strict=True):

@@ -4,17 +4,29 @@
 //! Python side hands over arrays that are contiguous and aligned.
 
 use crate::run::alone;
-use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::borrow::Cow;
 use unmissed::data::{Dense, Features, Labels, Scores};
 use unmissed::{Error, Result};
 
 /// Whole numbers as scipy has them.
-#[derive(FromPyObject)]
 pub(crate) enum Integers<'py> {
     Narrow(PyReadonlyArray1<'py, i32>),
     Wide(PyReadonlyArray1<'py, i64>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Integers<'py> {
+    type Error = PyErr;
+
+    /// By hand: what is derived writes a message about the first kind for every array of the second, which takes longer than small
+    /// batches take.
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyArray1<i32>>() {
+            Ok(array) => Ok(Integers::Narrow(array.try_readonly()?)),
+            Err(_) => Ok(Integers::Wide(object.extract()?)),
+        }
+    }
 }
 
 /// `(columns, row offsets, ids, values)` of a sparse matrix.

@@ -75,3 +75,33 @@ def test_what_is_no_such_data_is_refused(data, tmp_path):
         um.evaluate_dataset(tmp_path, n_labels=M)
     with pytest.raises(FileNotFoundError):
         um.evaluate_dataset(tmp_path / "nowhere", n_labels=M)
+
+
+def test_lists_of_one_length(data):
+    y, best, table = data
+    fixed = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(best.ravel()), best.shape[1])
+    changed = table.set_column(table.schema.get_field_index("predictions"), "predictions", fixed)
+    wanted = um.evaluate_dataset(table, n_labels=M).to_dict()
+    assert um.evaluate_dataset(changed, n_labels=M).to_dict() == wanted
+    assert um.evaluate_dataset(changed.slice(7, 90), n_labels=M).to_dict() == um.evaluate_dataset(table.slice(7, 90), n_labels=M).to_dict()
+
+
+def test_what_newcomers_try_is_explained(data, tmp_path):
+    _, _, table = data
+    texts = pyarrow.table({"labels": [["a"]], "predictions": [[0]], "id": [0]})
+    gap = pyarrow.table({"labels": [[0], [1]], "predictions": [[0], [1]], "id": [0, None]})
+    (tmp_path / "empty").mkdir()
+    for source, more, message in [
+        (table, {"predictions": None}, "predictions do not name columns"),
+        (table, {"predictions": ["predictions"]}, "predictions do not name columns"),
+        (table, {"predictions": ("predictions", "scores", "id")}, "a tuple of two: labels and scores"),
+        (table, {"labels": None}, "names of columns"),
+        (table, {"rows": "labels"}, "rows is a column of its own"),
+        (table, {"rows": "text"}, "column 'text': expected row numbers as whole numbers, found string"),
+        (gap, {"rows": "id"}, "column 'id' has rows without a number"),
+        (texts, {}, "column 'labels': expected lists of numbers, found list<item: string>"),
+        (tmp_path / "empty", {}, "there is nothing to read"),
+        ([], {}, "there is nothing to read"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            um.evaluate_dataset(source, n_labels=M, **more)

@@ -221,13 +221,23 @@ def test_bad_batches_change_nothing(data):
         (y[:2], scores[:2], {"rows": [-1, 99]}, "at least 0"),
         (y[:2], scores[:2], {"rows": [0.5, 99]}, "whole number"),
         (y[:2], scores[:2], {"rows": [2**33, 99]}, "a row number is out of range"),
-        ([[0], [M]], scores[:2], {}, "out of range"),
+        ([[0], [M]], scores[:2], {}, f"y_true, row 1: a label is out of range: expected a label from 0 to {M - 1}, found {M}"),
+        (y[:2], [[0], [1, -1]], {}, "y_pred, row 1: a label is out of range"),
     ]
     for truth, predicted, more, message in broken:
         with pytest.raises(ValueError, match=message):
             evaluator.update(truth, predicted, **more)
-    with pytest.raises(ValueError, match="not parts of the same evaluation"):
-        evaluator.merge(um.Evaluator(M, k=2).update(y[50:60], scores[50:60]))
+    for other, message in [
+        (um.Evaluator(M, k=2).update(y[50:60], scores[50:60]), "found different k$"),
+        (um.Evaluator(M, metrics=["precision"]).update(y[50:60], scores[50:60]), "found different metrics$"),
+        (um.Evaluator(M + 1).update([[0]], [[0]]), "found different labels$"),
+        (um.Evaluator(M, propensity=np.full(M, 0.5)).update(y[50:60], scores[50:60]), "not parts of the same evaluation"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            evaluator.merge(other)
+    for other in ("bytes", 10**12, None, [evaluator]):
+        with pytest.raises(ValueError, match="expected an Evaluator, or the bytes from its to_bytes"):
+            evaluator.merge(other)
     assert evaluator.compute().to_dict() == wanted
     for ignore, message in [([[0, 1], [1, M]], "ignore, pair 1: the label is out of range"), ([[2, 0]], "pair 0: the row is out of range")]:
         with pytest.raises(ValueError, match=message):
@@ -266,3 +276,64 @@ def test_frames_are_brought_into_one_order():
     assert evaluator.compute().value("precision", 1) == 1.0
     with pytest.raises(ValueError, match="y_true has other columns"):
         evaluator.update(truth.rename(columns={"a": "x"}), scores)
+
+
+def shares_of_rows(labels, top, width):
+    """What each row adds to the sum over labels of F, as the page of the jackknife defines it, from all rows."""
+    is_hit = (top[:, :, None] == labels[:, None, :]).any(2)
+    is_missed = ~(labels[:, :, None] == top[:, None, :]).any(2)
+    hits, predicted, positive = (np.bincount(ids.ravel(), minlength=width) for ids in (top[is_hit], top, labels))
+
+    def f(hits, both):
+        return np.where(both > 0, 2 * hits / np.maximum(both, 1), 0)
+
+    both = predicted + positive
+    of_hit = f(hits, both) - f(hits - 1, both - 2)
+    of_other = f(hits, both) - f(hits, both - 1)
+    return np.where(is_hit, of_hit[top], of_other[top]).sum(1) + (of_other[labels] * is_missed).sum(1)
+
+
+@pytest.mark.parametrize("is_heavy", [False, True])
+def test_standard_errors_from_a_sample_of_rows(is_heavy):
+    """Beyond 65 536 rows, standard errors of macro-F come from as many rows: how far from those of all rows they may be.
+
+    The variance of n shares from m of them, drawn without replacement, has the relative variance (kurtosis - 1) (1 / m - 1 / n), and the
+    relative error of a standard error is half as large. Rows with rare labels have large shares: few such rows make the tails heavy.
+    """
+    rng = np.random.default_rng(12)
+    n, width, kept = 140_000, 30_000, 65_536
+    is_rare = rng.random(n) < 0.001
+
+    def draw():
+        # A long tail; the labels of a row differ, since each has its own remainder.
+        ids = 3 * ((width // 3) ** rng.random((n, 3)) - 1).astype(np.int64)
+        if is_heavy:
+            # All other rows have frequent labels.
+            ids = np.where(is_rare[:, None], 300 + ids % (width - 300), ids % 300)
+        return ids + np.arange(3)
+
+    labels, top = draw(), draw()
+    top[::2, 1] = labels[::2, 1]
+    y = sp.csr_matrix((np.ones(3 * n, np.int8), labels.ravel(), np.arange(n + 1) * 3), shape=(n, width))
+    settings = {"metrics": ["macro-f"], "estimators": ["observed"], "k": 3}
+
+    def errors_of(count):
+        shares = shares_of_rows(labels[:count], top[:count], width)
+        from_mean = shares - shares.mean()
+        kurtosis = (from_mean**4).mean() / (from_mean**2).mean() ** 2
+        return np.sqrt((count - 1) / count * (from_mean**2).sum()) / width, kurtosis
+
+    # All rows of a smaller evaluation are in its sample.
+    (row,) = um.evaluate(y[:kept], um.TopK(top[:kept]), **settings).rows
+    assert row.se == pytest.approx(errors_of(kept)[0], rel=1e-9)
+    wanted, kurtosis = errors_of(n)
+    spread = np.sqrt((kurtosis - 1) * (1 / kept - 1 / n)) / 2
+    found = [um.evaluate(y, um.TopK(top), random_state=seed, **settings).rows[0].se / wanted - 1 for seed in range(12)]
+    assert max(map(abs, found)) < 4 * spread, (found, kurtosis, spread)
+    # Neither too large nor too small on average, and as far apart as they must be.
+    assert abs(np.mean(found)) < 4 * spread / np.sqrt(len(found)) + spread**2, (found, kurtosis, spread)
+    assert 0.4 < np.std(found, ddof=1) / spread < 1.8, (found, kurtosis, spread)
+    # Two streams that number their own rows: another sample of the same size.
+    parts = [um.Evaluator(width, **settings).update(y[half::2], um.TopK(top[half::2])) for half in range(2)]
+    (merged,) = parts[0].merge(parts[1]).compute().rows
+    assert abs(merged.se / wanted - 1) < 4 * np.sqrt(2) * spread, (merged.se / wanted - 1, spread)

@@ -63,3 +63,21 @@ def test_the_trainer_keeps_the_best_labels_only(tmp_path, dense, by_batch):
         wanted = um.evaluate(y, scores, k=(1, 3)).to_flat_dict("eval_")
         assert {name: found[name] for name in wanted} == pytest.approx(wanted)
     assert metrics.report.rows[0].low is not None
+
+
+def test_mistakes_are_explained():
+    best = np.zeros((2, 1), np.int64), np.ones((2, 1), np.float32)
+    labels = np.eye(M, dtype=np.float32)[:2]
+    for predictions, label_ids, message in [
+        (np.ones((2, M)), labels, "give the Trainer preprocess_logits_for_metrics"),
+        (best, None, "found none; name it in TrainingArguments"),
+        (best, (labels, labels), "found 2 arrays"),
+        (best, np.array([[1, -100], [M, -100]]), f"labels, row 1: a label is out of range: expected a label from 0 to {M - 1}"),
+        (best, labels[:1], "predictions has another number of rows than labels"),
+    ]:
+        prediction = transformers.EvalPrediction(predictions=predictions, label_ids=label_ids)
+        with pytest.raises(ValueError, match=message):
+            TrainerMetrics(M, k=1).compute_metrics(prediction)
+    for logits in (torch.zeros(2, M + 1), torch.zeros(2, 3, M), {"hidden": torch.zeros(2, M)}):
+        with pytest.raises(ValueError, match="the model's logits have the wrong shape"):
+            TrainerMetrics(M, k=1).preprocess_logits_for_metrics(logits, None)

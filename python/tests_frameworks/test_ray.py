@@ -58,6 +58,16 @@ def test_one_tally_from_all_blocks(cluster, data, tmp_path):
         ur.evaluate(blocks, labels="nothing", n_labels=M)
     with pytest.raises(ValueError, match="the number of labels is not known"):
         ur.evaluate(blocks)
+    with pytest.raises(ValueError, match="rows is a column of its own"):
+        ur.evaluate(blocks, rows="labels", n_labels=M)
+    with pytest.raises(ValueError, match="expected a ray.data.Dataset, found Table"):
+        ur.evaluate(table, n_labels=M)
+    # A label beyond those of the problem, in one block of several.
+    with pytest.raises(Exception, match="y_true, row [0-9]+: a label is out of range"):
+        ur.evaluate(blocks.materialize(), n_labels=5)
+    empty = ray.data.from_arrow(table.slice(0, 0)).materialize()
+    with pytest.raises(ValueError, match="no rows were evaluated"):
+        ur.evaluate(empty, n_labels=M)
 
 
 def test_models_have_the_bytes_of_one_machine(cluster, data, tmp_path):

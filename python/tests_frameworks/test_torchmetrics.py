@@ -56,6 +56,27 @@ def test_every_metric_has_a_class():
     assert not metrics.Abandonment(n_labels=M).higher_is_better
 
 
+def test_mistakes_are_explained_in_the_words_of_torchmetrics():
+    y, scores, train = data()
+    broken = scores[:3].clone()
+    broken[1, 2] = torch.nan
+    for preds, target, message in [
+        (y[:3], scores[:3], "target, row 0: a label must be 1 or 0.*preds come first"),
+        (scores[:2], y[:3], "preds has another number of rows than target: expected 3, found 2"),
+        (scores[:3, :4], y[:3, :4], "target has another number of labels"),
+        (scores[0], y[0], "target has the wrong shape"),
+        (broken, y[:3], "preds, row 1: the score of label 2 is not finite"),
+        ({"a": scores[:3]}, y[:3], "expected the scores of one model"),
+    ]:
+        metric = metrics.Precision(n_labels=M, k=1)
+        with pytest.raises(ValueError, match=message):
+            metric.update(preds, target)
+    with pytest.raises(ValueError, match="expected one propensity model, found several"):
+        metrics.Precision(n_labels=M, estimator="unbiased", train=train, propensity=["jpv", "power"])
+    with pytest.raises(TypeError, match="Precision.__init__"):
+        metrics.Precision()
+
+
 def work(rank, path, results):
     os.environ.update(MASTER_ADDR="127.0.0.1", UNMISSED_THREADS="1")
     torch.distributed.init_process_group("gloo", init_method=f"file://{path}", rank=rank, world_size=2)

@@ -115,7 +115,7 @@ def _best_of_tensor(tensor: Any, what: str, columns: int, k: int) -> Matrix:
         return Matrix(columns, np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
     if tensor.device.type == "cpu" and tensor.numel() <= MOST_WHOLE:
         host = _singles(_on_host(tensor))
-        labels = np.broadcast_to(np.arange(columns), host.shape)
+        labels = np.tile(np.arange(columns, dtype=np.int32), host.shape[0]).reshape(host.shape)
     else:
         ids, values = best_of_rows(tensor, k)
         # NaN ranks above every number, so it is among the best if it is anywhere.
@@ -144,20 +144,32 @@ def _list_column(column: Any, what: str) -> tuple[Array, Array, Array]:
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         if hasattr(column, "chunks"):
             column = column.chunk(0)
-    if not hasattr(column, "offsets"):
+    is_fixed = hasattr(column.type, "list_size")
+    if not is_fixed and not hasattr(column, "offsets"):
         raise ValueError(f"{what} is not a list column: expected lists of labels, found {column.type}")
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         raise ValueError(f"{what}, row {row} is null: expected a list, which may be empty")
-    offsets = column.offsets.to_numpy()
     flat = column.flatten()
-    indptr = offsets - offsets[0]
+    if is_fixed:
+        indptr = np.arange(len(column) + 1) * column.type.list_size
+    else:
+        offsets = column.offsets.to_numpy()
+        indptr = offsets - offsets[0]
     if flat.null_count:
         place = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0])
         raise ValueError(f"{what}, row {_inputs._row_of(indptr, place)}: expected numbers, found null")
     if not len(flat):
         return _integers(indptr), np.empty(0, np.int64), np.diff(indptr)
+    if not _holds_numbers(flat.type):
+        raise ValueError(f"{what} is not a list column of numbers: found {column.type}")
     return _integers(indptr), flat.to_numpy(), np.diff(indptr)
+
+
+def _holds_numbers(kind: Any) -> bool:
+    import pyarrow
+
+    return pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
 
 
 def _scores_of_columns(labels: Any, scores: Any, what: str, columns: int) -> Matrix:

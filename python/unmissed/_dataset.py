@@ -71,16 +71,25 @@ def evaluate_dataset(
     named = predictions if isinstance(predictions, Mapping) else {"predictions": predictions}
     columns = _columns(labels, named, rows)
     evaluator = Evaluator(n_labels, train=train, **settings)
-    for batch in record_batches(source, columns, lists=columns[: len(columns) - (rows is not None)]):
+    for batch in record_batches(source, columns, rows):
         if batch.num_rows:
             feed(evaluator, batch, labels, named, rows)
     return evaluator.compute()
 
 
 def _columns(labels: str, named: Mapping[str, str | tuple[str, str]], rows: str | None) -> list[str]:
+    """The names of all columns that are read, each once."""
+    if not isinstance(labels, str) or not isinstance(rows, (str, type(None))):
+        raise ValueError(f"labels and rows are names of columns: expected texts, found {labels!r} and {rows!r}")
     found = [labels]
     for one in named.values():
-        found += [one] if isinstance(one, str) else list(one)
+        pair = (one,) if isinstance(one, str) else one
+        if not isinstance(pair, tuple) or len(pair) > 2 or not pair or not all(isinstance(name, str) for name in pair):
+            expected = "expected the name of a column, or a tuple of two: labels and scores"
+            raise ValueError(f"predictions do not name columns: {expected}, found {one!r}")
+        found += pair
+    if rows in found:
+        raise ValueError(f"rows is a column of its own, with row numbers: found '{rows}', which has labels or predictions")
     return list(dict.fromkeys(found)) + ([] if rows is None else [rows])
 
 
@@ -88,17 +97,25 @@ def feed(evaluator: Evaluator, batch: Any, labels: str, named: Mapping[str, str 
     """Lets an evaluator take a record batch or table."""
 
     def predicted(columns: str | tuple[str, str]) -> Any:
-        return batch.column(columns) if isinstance(columns, str) else tuple(batch.column(one) for one in columns)
+        if isinstance(columns, str) or len(columns) == 1:
+            return batch.column(columns if isinstance(columns, str) else columns[0])
+        return tuple(batch.column(one) for one in columns)
 
     only = list(named) == ["predictions"]
     evaluator.update(
         batch.column(labels),
         predicted(named["predictions"]) if only else {name: predicted(columns) for name, columns in named.items()},
-        rows=None if rows is None else batch.column(rows).to_numpy(),
+        rows=None if rows is None else _row_numbers(batch.column(rows), rows),
     )
 
 
-def record_batches(source: Any, columns: list[str], lists: list[str]) -> Iterator[Any]:
+def _row_numbers(column: Any, name: str) -> Any:
+    if column.null_count:
+        raise ValueError(f"column '{name}' has rows without a number: expected a whole number for each row, found null")
+    return column.to_numpy()
+
+
+def record_batches(source: Any, columns: list[str], rows: str | None) -> Iterator[Any]:
     """The record batches of a source, with these columns."""
     try:
         import pyarrow
@@ -108,29 +125,38 @@ def record_batches(source: Any, columns: list[str], lists: list[str]) -> Iterato
     is_paths = isinstance(source, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in source)
     if isinstance(source, (str, os.PathLike)) or is_paths:
         paths = [os.fspath(one) for one in source] if is_paths else os.fspath(source)
-        source = pyarrow.dataset.dataset(paths, format="parquet")
+        source = pyarrow.dataset.dataset(paths, format="parquet") if paths else None
+        if source is None or not source.files:
+            raise ValueError(f"there is nothing to read: expected a Parquet file, a folder of them or a list, found none in {paths!r}")
     if isinstance(source, pyarrow.dataset.Dataset):
         for fragment in source.get_fragments():
-            _check_schema(fragment.physical_schema, columns, lists, getattr(fragment, "path", "the dataset"))
+            _check_schema(fragment.physical_schema, columns, rows, getattr(fragment, "path", "the dataset"))
         # One file and few batches ahead: more would be held in memory.
         yield from source.to_batches(columns=columns, batch_size=ROWS_AT_ONCE, batch_readahead=2, fragment_readahead=1)
         return
     if not hasattr(source, "__arrow_c_stream__"):
         raise ValueError(f"cannot read record batches from this: expected a path, a dataset, or an Arrow stream, found {type(source)}")
     reader = pyarrow.RecordBatchReader.from_stream(source)
-    _check_schema(reader.schema, columns, lists, "the stream")
+    _check_schema(reader.schema, columns, rows, "the stream")
     for batch in reader:
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             yield batch.slice(start, ROWS_AT_ONCE).select(columns)
 
 
-def _check_schema(schema: Any, columns: list[str], lists: list[str], where: str) -> None:
-    import pyarrow
+def _check_schema(schema: Any, columns: list[str], rows: str | None, where: str) -> None:
+    """That all columns are there: whole numbers for `rows`, lists of numbers for the others."""
+    from pyarrow import types
 
     missing = next((column for column in columns if column not in schema.names), None)
     if missing is not None:
         raise ValueError(f"{where} has no column '{missing}': expected {', '.join(columns)}, found {', '.join(schema.names)}")
-    for column in lists:
+    for column in columns:
         kind = schema.field(column).type
-        if not (pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)):
+        if column == rows:
+            if not types.is_integer(kind):
+                raise ValueError(f"{where}, column '{column}': expected row numbers as whole numbers, found {kind}")
+            continue
+        is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+        # Empty lists may have no type.
+        if not is_list or not (types.is_integer(kind.value_type) or types.is_floating(kind.value_type) or types.is_null(kind.value_type)):
             raise ValueError(f"{where}, column '{column}': expected lists of numbers, found {kind}")

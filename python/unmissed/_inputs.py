@@ -195,14 +195,23 @@ def labels(value: Any, what: str, columns: int | None = None) -> Matrix:
     if _is_dense(value):
         dense = _two_dimensional(value, what)
         columns = _check_columns(what, dense.shape[1], columns)
-        if dense.dtype.kind in "fiu":
+        is_label = dense if dense.dtype.kind == "b" else dense == 1
+        places = np.flatnonzero(is_label)
+        if len(places) != np.count_nonzero(dense):
             _check_labels(dense, lambda place: place // max(columns, 1), what)
-        rows, ids = np.nonzero(dense)
-        indptr = np.searchsorted(rows, np.arange(dense.shape[0] + 1))
-        return Matrix(columns, _integers(indptr), _integers(ids), None)
+        indptr = np.searchsorted(places, np.arange(dense.shape[0] + 1) * columns)
+        ids = (places % max(columns, 1)).astype(np.int32 if columns < 2**31 else np.int64)
+        return Matrix(columns, _integers(indptr), ids, None)
     rows_, indptr = _rows(value, what)
     ids = _flat_labels(rows_, indptr, what)
     return Matrix(_columns(ids, columns), indptr, ids, None)
+
+
+#: What else scores in place of labels may mean, by the name of the argument.
+_SWAPPED = {
+    "y_true": "; are y_true and y_pred swapped? y_true comes first",
+    "target": "; are preds and target swapped? preds come first",
+}
 
 
 def _check_labels(data: Array, row_of: Any, what: str) -> None:
@@ -214,16 +223,17 @@ def _check_labels(data: Array, row_of: Any, what: str) -> None:
         message = f"{what}, row {row_of(place)}: a label must be 1 or 0, found {found}"
         if found > 0:
             message += "; pass (values >= threshold)"
-            message += "; are y_true and y_pred swapped? y_true comes first" if what == "y_true" else ""
+            message += _SWAPPED.get(what, "")
         raise ValueError(message)
 
 
 def _positive(indptr: Array, indices: Array, data: Array, what: str) -> tuple[Array, Array]:
-    if data.dtype.kind in "fiu":
-        _check_labels(data, lambda place: _row_of(indptr, place), what)
-    if np.count_nonzero(data) == data.size:
+    kept = data == 1
+    labels = np.count_nonzero(kept)
+    if labels == data.size:
         return indptr, indices
-    kept = data != 0
+    if labels != np.count_nonzero(data):
+        _check_labels(data, lambda place: _row_of(indptr, place), what)
     before = np.concatenate([[0], np.cumsum(kept)])
     return _integers(before[indptr]), indices[kept]
 

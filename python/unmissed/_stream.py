@@ -188,6 +188,11 @@ class Evaluator:
         Evaluator
             This one. A batch that is refused changes nothing.
         """
+        return self._take(y_true, y_pred, rows, ignore, ("y_true", "y_pred"))
+
+    def _take(self, y_true: Any, y_pred: Any, rows: Any, ignore: Any, called: tuple[str, str]) -> Evaluator:
+        """`update`; labels and predictions have these names in messages."""
+        of_labels, of_scores = called
         named = named_models(y_pred)
         names = [name for name, _ in named]
         if self._native is not None and names != self._models:
@@ -195,20 +200,25 @@ class Evaluator:
         columns = self._columns
         if _frames.is_frame(y_true):
             columns = _frames.columns_only(y_true) if columns is None else columns
-            y_true = _frames.aligned(y_true, columns, "y_true", "the rows before", rows=False)
-            named = [(name, _frames.aligned(one, y_true, f"y_pred[{name!r}]", "y_true")) for name, one in named]
-        truth = batch_labels(y_true, "y_true", self.n_labels)
+            y_true = _frames.aligned(y_true, columns, of_labels, "the rows before", rows=False)
+            named = [(name, _frames.aligned(one, y_true, f"{of_scores}[{name!r}]", of_labels)) for name, one in named]
+        truth = batch_labels(y_true, of_labels, self.n_labels)
         most = max(self._request["ks"])
         models = []
         for name, one in named:
-            found = batch_scores(one, "y_pred" if len(named) == 1 else f"y_pred[{name!r}]", self.n_labels, most)
+            found = batch_scores(one, of_scores if len(named) == 1 else f"{of_scores}[{name!r}]", self.n_labels, most)
             if found.rows != truth.rows:
-                raise ValueError(f"y_pred has another number of rows than y_true: expected {truth.rows}, found {found.rows}")
+                raise ValueError(f"{of_scores} has another number of rows than {of_labels}: expected {truth.rows}, found {found.rows}")
             models.append(found)
         batch = {"truth": truth, "models": models, "rows": _numbers(rows), "ignore": ignored_pairs(ignore, truth.rows, self.n_labels)}
         native = self._native if self._native is not None else self._make(names)
-        with working(self.n_jobs, False) as how:
-            native.update(batch, how)
+        try:
+            with working(self.n_jobs, False) as how:
+                native.update(batch, how)
+        except ValueError:
+            for what, matrix in [(of_labels, truth), *((of_scores, one) for one in models)]:
+                _check_range(matrix, what, self.n_labels)
+            raise
         self._native, self._models, self._columns = native, names, columns
         return self
 
@@ -220,6 +230,9 @@ class Evaluator:
         Evaluator
             This one; the other stays as it is.
         """
+        if not isinstance(other, (Evaluator, bytes, bytearray, memoryview)):
+            expected = "expected an Evaluator, or the bytes from its to_bytes()"
+            raise ValueError(f"cannot merge this: {expected}, found {type(other).__name__}")
         if isinstance(other, Evaluator) and other._native is None:
             return self
         tally = other.to_bytes() if isinstance(other, Evaluator) else bytes(other)
@@ -286,6 +299,14 @@ def _numbers(rows: Any) -> _inputs.Array | None:
     if given.size and given.min() < 0:
         raise ValueError(f"rows does not fit: expected whole numbers of at least 0, found {int(given.min())}")
     return np.ascontiguousarray(given, np.uint64)
+
+
+def _check_range(matrix: _inputs.Matrix, what: str, labels: int) -> None:
+    """Says which labels are out of range, and where, after the library has refused them."""
+    wrong = np.flatnonzero((matrix.indices < 0) | (matrix.indices >= labels))
+    if wrong.size:
+        row, found = _inputs._row_of(matrix.indptr, int(wrong[0])), int(matrix.indices[wrong[0]])
+        raise ValueError(f"{what}, row {row}: a label is out of range: expected a label from 0 to {labels - 1}, found {found}")
 
 
 def _names(tally: bytes) -> list[str]:

@@ -9,6 +9,7 @@ With ``TrainingArguments(batch_eval_metrics=True)`` nothing but a tally is kept 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,15 @@ class TrainerMetrics:
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> tuple[Any, Any]:
         """The best labels of each row and their scores, on the logits' device."""
+        if isinstance(logits, Mapping):
+            logits = logits.get("logits")
         if isinstance(logits, (tuple, list)):
             # Models may give more than logits; those come first.
             logits = logits[0]
+        wanted = self._evaluator.n_labels
+        if getattr(logits, "ndim", 0) != 2 or logits.shape[1] != wanted:
+            found = tuple(logits.shape) if hasattr(logits, "shape") else type(logits).__name__
+            raise ValueError(f"the model's logits have the wrong shape: expected (rows, {wanted}), found {found}")
         return best_of_rows(logits, max(self._evaluator._request["ks"]))
 
     def compute_metrics(self, prediction: Any, compute_result: bool = True) -> dict[str, float]:
@@ -55,8 +62,16 @@ class TrainerMetrics:
 
         Labels are a matrix of 0 and 1, or the labels of each row, padded with -100.
         """
-        ids, scores = (np.asarray(part) for part in prediction.predictions)
-        self._evaluator.update(_labels(np.asarray(prediction.label_ids), self._evaluator.n_labels), (ids, scores.astype(np.float32)))
+        best, labels = prediction.predictions, prediction.label_ids
+        if not isinstance(best, (tuple, list)) or len(best) != 2:
+            expected = "expected the best labels and their scores: give the Trainer preprocess_logits_for_metrics=, too"
+            raise ValueError(f"these are not the predictions that preprocess_logits_for_metrics makes: {expected}")
+        if labels is None or isinstance(labels, (tuple, list)):
+            found = "none" if labels is None else f"{len(labels)} arrays"
+            raise ValueError(f"cannot find the labels of the rows: expected one array, found {found}; name it in TrainingArguments(label_names=)")
+        ids, scores = (np.asarray(part) for part in best)
+        truth = _labels(np.asarray(labels), self._evaluator.n_labels)
+        self._evaluator._take(truth, (ids, scores.astype(np.float32)), None, None, ("labels", "predictions"))
         if not compute_result:
             return {}
         self.report = self._evaluator.compute()

@@ -71,6 +71,10 @@ def evaluate(
             raise ValueError("the number of labels is not known: pass n_labels=, or train=")
         n_labels = _inputs.labels(train, "train").columns
     named = predictions if isinstance(predictions, Mapping) else {"predictions": predictions}
+    # Told here, not by a task.
+    _columns(labels, named, rows)
+    if not hasattr(dataset, "map_batches"):
+        raise ValueError(f"this is not a dataset of Ray: expected a ray.data.Dataset, found {type(dataset).__name__}")
     # A task has one processor.
     blank = ray.put(Evaluator(n_labels, train=train, **settings | {"n_jobs": 1}))
     what = (labels, named, rows)
@@ -102,7 +106,7 @@ def _tally_of(blank: Evaluator, what: tuple[str, Mapping[str, str | tuple[str, s
     evaluator = blank._blank()
     for block in blocks:
         if block.num_rows:
-            _check_schema(block.schema, columns, columns[: len(columns) - (rows is not None)], "a block of the dataset")
+            _check_schema(block.schema, columns, rows, "a block of the dataset")
             feed(evaluator, block, labels, named, rows)
     return np.frombuffer(evaluator.to_bytes(), np.uint8) if evaluator.n_rows else None
 

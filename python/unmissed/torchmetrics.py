@@ -12,6 +12,7 @@ Processes exchange one tally each, not predictions. Importing this module import
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
+from ._choices import several
 from ._registry import names
 from ._report import Report
 from ._stream import Evaluator
@@ -53,6 +55,8 @@ class UnmissedMetric(Metric):
 
     def __init__(self, metric: str, n_labels: int, k: Any = 5, estimator: str = "observed", **settings: Any) -> None:
         ours = {name: settings.pop(name) for name in self._OURS if name in settings}
+        if len(several(ours.get("propensity"))) > 1:
+            raise ValueError("a metric has one value: expected one propensity model, found several; make a metric for each")
         super().__init__(**settings)
         self.metric, self.k, self.estimator = metric, k, estimator
         self._evaluator = Evaluator(n_labels, k=k, metrics=[metric], estimators=[estimator], **ours)
@@ -61,7 +65,9 @@ class UnmissedMetric(Metric):
 
     def update(self, preds: Any, target: Any, rows: Any = None) -> None:
         """Take a batch: scores of all labels (or anything that `Evaluator.update` takes), and observed labels."""
-        self._evaluator.update(target, preds, rows=rows)
+        if isinstance(preds, Mapping) and "indices" not in preds:
+            raise ValueError("a metric has one value: expected the scores of one model, found a dictionary; make a metric for each")
+        self._evaluator._take(target, preds, rows, None, ("target", "preds"))
 
     def compute(self) -> Tensor:
         report = self.report()
@@ -109,6 +115,7 @@ def _metric(name: str) -> type[UnmissedMetric]:
         UnmissedMetric.__init__(self, name, n_labels, k, estimator, **settings)
 
     title = _CAPITALS.get(name, "".join(part.capitalize() for part in name.split("-")))
+    __init__.__qualname__ = f"{title}.__init__"
     body = {
         "__init__": __init__,
         "__doc__": f"The metric '{name}': see `UnmissedMetric`.",

@@ -149,6 +149,34 @@ fn parts_merge_in_any_order_to_the_same_bytes() {
     }
 }
 
+/// Between batches, in any order, and without a trace of a tally that was rejected.
+#[test]
+fn tallies_are_merged_while_rows_wait() {
+    let world = world(150, 6);
+    let rows = |range: std::ops::Range<usize>| range.collect::<Vec<_>>();
+    for asked in [weighed as Asked, masked, sensitive] {
+        let wanted = whole(&world, asked).run().unwrap();
+        let tally = |range: std::ops::Range<usize>| {
+            let mut part = evaluator(&world, asked);
+            feed(&mut part, &world, &rows(range), true, 4);
+            part.tally().unwrap()
+        };
+        let mut all = evaluator(&world, asked);
+        feed(&mut all, &world, &rows(20..60), true, 1);
+        all.merge(tally(100..150)).unwrap();
+        let error = all.merge(tally(90..101)).unwrap_err().to_string();
+        assert!(error.contains("two tallies cover the same rows: found row 100 in both"), "{error}");
+        let mut other = evaluator(&world, at_rate);
+        feed(&mut other, &world, &rows(0..20), true, 1);
+        let error = all.merge(other.tally().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("not parts of the same evaluation"), "{error}");
+        feed(&mut all, &world, &rows(60..100), true, 2);
+        all.merge(tally(0..20)).unwrap();
+        assert_eq!(all.rows(), 150);
+        assert_same(&all.compute().unwrap(), &wanted);
+    }
+}
+
 #[test]
 fn streams_that_number_their_rows_are_put_behind_each_other() {
     let world = world(120, 3);

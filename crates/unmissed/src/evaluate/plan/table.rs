@@ -87,6 +87,9 @@ impl Table {
 
     /// The same table for the given labels alone (ascending).
     pub(in crate::evaluate) fn restricted(&self, labels: &[u32]) -> Table {
+        if self.ids.as_deref() == Some(labels) {
+            return self.clone();
+        }
         let places: Vec<usize> = labels.iter().map(|label| self.place(*label)).collect();
         let wide = |values: &[f64]| -> Vec<f64> {
             if values.is_empty() {
@@ -110,56 +113,73 @@ impl Table {
         }
     }
 
-    /// Whether both tables say the same about a label that both have.
-    pub(in crate::evaluate) fn agrees(&self, other: &Table, label: u32) -> bool {
-        let (a, b) = (self.place(label), other.place(label));
-        let variances = |table: &Table, place: usize| match table.variance.is_empty() {
-            true => Vec::new(),
-            false => table.variance[place * table.width..(place + 1) * table.width].to_vec(),
-        };
-        self.width == other.width
-            && self.error_width == other.error_width
-            && self.inverse_at(a) == other.inverse_at(b)
+    /// Whether both tables say the same about a label that both have, given its places.
+    fn agrees_at(&self, other: &Table, a: usize, b: usize) -> bool {
+        self.inverse_at(a) == other.inverse_at(b)
             && self.group(a) == other.group(b)
             && self.errors(a) == other.errors(b)
-            && variances(self, a) == variances(other, b)
+            && self.variances_at(a) == other.variances_at(b)
+    }
+
+    /// The variances of a place; empty when there are none.
+    fn variances_at(&self, place: usize) -> &[f64] {
+        if self.variance.is_empty() { &[] } else { &self.variance[place * self.width..(place + 1) * self.width] }
+    }
+
+    fn has_columns_of(&self, other: &Table) -> bool {
+        self.width == other.width && self.error_width == other.error_width
+    }
+
+    /// The first label of a partial table about which this one, which has all labels, says something else.
+    pub(in crate::evaluate) fn differs_from(&self, part: &Table) -> Option<u32> {
+        let mut ids = part.ids.iter().flatten().enumerate();
+        let fits = self.has_columns_of(part);
+        ids.find(|(place, label)| !fits || !self.agrees_at(part, self.place(**label), *place)).map(|(_, label)| *label)
     }
 
     /// The labels of both tables, which must agree where both have a label: `Err` has a label where they do not.
-    pub(in crate::evaluate) fn union(&self, other: &Table) -> Result<Table, u32> {
-        let (Some(a), Some(b)) = (&self.ids, &other.ids) else { return Ok(self.clone()) };
-        let mut labels: Vec<u32> = a.iter().chain(b).copied().collect();
-        labels.sort_unstable();
-        let differs = |pair: &&[u32]| pair[0] == pair[1] && !self.agrees(other, pair[0]);
-        if let Some(pair) = labels.windows(2).find(differs) {
-            return Err(pair[0]);
+    pub(in crate::evaluate) fn union(self, other: &Table) -> Result<Table, u32> {
+        let (Some(a), Some(b)) = (&self.ids, &other.ids) else { return Ok(self) };
+        let fits = self.has_columns_of(other);
+        let is_different = |label: u32, i: usize, j: usize| (!fits || !self.agrees_at(other, i, j)).then_some(label);
+        if a == b {
+            // Parts of many rows mostly have the same labels.
+            return match a.iter().enumerate().find_map(|(place, label)| is_different(*label, place, place)) {
+                Some(label) => Err(label),
+                None => Ok(self),
+            };
         }
-        labels.dedup();
+        let most = a.len() + b.len();
         let mut out = Table {
             width: self.width,
             shared: self.shared,
             weight_column: self.weight_column,
-            ids: Some(labels),
             error_width: self.error_width,
+            inverse: if self.shared { self.inverse.clone() } else { Vec::with_capacity(most * self.width) },
             ..Table::default()
         };
-        if self.shared {
-            out.inverse.clone_from(&self.inverse);
-        }
-        for label in out.ids.iter().flatten() {
-            let from = if a.binary_search(label).is_ok() { self } else { other };
-            let place = from.place(*label);
+        let mut labels = Vec::with_capacity(most);
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() || j < b.len() {
+            let of_a = j == b.len() || (i < a.len() && a[i] <= b[j]);
+            let is_both = of_a && j < b.len() && a[i] == b[j];
+            if is_both && let Some(label) = is_different(a[i], i, j) {
+                return Err(label);
+            }
+            let (from, place, label) = if of_a { (&self, i, a[i]) } else { (other, j, b[j]) };
+            labels.push(label);
             if !self.shared {
                 out.inverse.extend_from_slice(from.inverse_at(place));
             }
-            if !from.variance.is_empty() {
-                out.variance.extend_from_slice(&from.variance[place * from.width..(place + 1) * from.width]);
-            }
+            out.variance.extend_from_slice(from.variances_at(place));
             out.errors.extend_from_slice(from.errors(place));
             if !from.group.is_empty() {
                 out.group.push(from.group[place]);
             }
+            i += usize::from(of_a);
+            j += usize::from(!of_a || is_both);
         }
+        out.ids = Some(labels);
         Ok(out)
     }
 }

@@ -170,11 +170,10 @@ impl Evaluator {
     }
 
     /// Adds the rows of another stream with the same settings. Streams that numbered their rows themselves are put behind this one; other
-    /// rows must have other numbers.
+    /// rows must have other numbers. A rejected tally changes nothing.
     pub fn merge(&mut self, other: Tally) -> Result<()> {
-        let merged = self.tally()?.and(other)?;
-        self.state = State::of_tally(&self.settings, merged)?;
-        Ok(())
+        let context = Context { settings: &self.settings, table: &self.table, groups: self.groups.as_ref() };
+        self.state.merge(&context, other)
     }
 
     /// The report for all rows so far. More batches may follow.

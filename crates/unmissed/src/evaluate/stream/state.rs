@@ -14,7 +14,7 @@ use crate::evaluate::tally::layout::Layout;
 use crate::evaluate::tally::open::Open;
 use crate::evaluate::tally::row_sample::{MOST_ROWS, RowHash, RowSample};
 use crate::evaluate::tally::sums::Totals;
-use crate::evaluate::tally::{Covered, Tally};
+use crate::evaluate::tally::{Covered, Tally, check_bounds, check_parts, differ_at, twice};
 use crate::progress::Progress;
 
 /// Top lists are counted by label when they have so many entries.
@@ -65,28 +65,6 @@ impl State {
         })
     }
 
-    /// That of a tally with these settings.
-    pub(super) fn of_tally(settings: &Settings, tally: Tally) -> Result<State> {
-        let mut state = State::new(settings)?;
-        let seed = settings.request.seed;
-        state.depth = tally.settings.depth;
-        state.covered = tally.covered;
-        state.open = tally.open.ok_or_else(|| Error::value("this tally is not of a stream"))?;
-        state.totals = tally.totals;
-        for (label, count) in tally.positives.ids.iter().zip(&tally.positives.counts) {
-            state.positives[*label as usize] = *count;
-        }
-        state.labels = tally.labels;
-        state.bar = tally.sample.as_ref().and_then(|sample| sample.bar(seed));
-        state.samples.extend(tally.sample);
-        state.samples.swap_remove(0);
-        if state.samples.is_empty() {
-            state.samples.push(RowSample::new(settings.models.len()));
-        }
-        state.leave_out()?;
-        Ok(state)
-    }
-
     /// Rows that were taken, also those that wait.
     pub(super) fn rows(&self) -> u64 {
         self.covered.rows() + self.open.scattered
@@ -112,6 +90,50 @@ impl State {
         }
     }
 
+    /// Adds the rows of a tally, in place: rows that wait still do.
+    pub(super) fn merge(&mut self, context: &Context<'_>, mut other: Tally) -> Result<()> {
+        let depth = self.depth.max(other.settings.depth);
+        let from = std::mem::replace(&mut other.settings.depth, depth);
+        check_parts((&Settings { depth, ..context.settings.clone() }, true), &other)?;
+        if self.open.automatic {
+            other.put_behind(self.covered.end())?;
+        }
+        let mut covered = self.covered.union(&other.covered).map_err(twice)?;
+        if let Some(label) = context.table.differs_from(&other.table) {
+            return Err(differ_at(label));
+        }
+        check_bounds(context.settings, &other.settings)?;
+        self.widen(context.settings, depth)?;
+        if let Some(mut sample) = other.sample {
+            sample.widen(from, depth);
+            let seed = context.settings.request.seed;
+            let parts: Vec<&RowSample> = self.samples.iter().chain([&sample]).collect();
+            let joined = RowSample::merge(&parts, seed, depth).map_err(|row| twice(u64::from(row)))?;
+            self.bar = joined.bar(seed);
+            self.samples = vec![joined];
+        }
+        self.totals.merge(&other.totals);
+        for (label, count) in other.positives.ids.iter().zip(&other.positives.counts) {
+            let total = &mut self.positives[*label as usize];
+            *total = total.saturating_add(*count);
+        }
+        self.labels.iter_mut().zip(&other.labels).for_each(|(all, more)| all.add(more));
+        self.open = std::mem::take(&mut self.open).and(other.open.unwrap_or_default());
+        self.open.bound(&mut covered);
+        self.covered = covered;
+        self.leave_out()
+    }
+
+    /// Makes room for longer top lists.
+    fn widen(&mut self, settings: &Settings, depth: usize) -> Result<()> {
+        if depth > self.depth {
+            self.count(settings)?;
+            self.samples.iter_mut().for_each(|sample| sample.widen(self.depth, depth));
+            self.depth = depth;
+        }
+        Ok(())
+    }
+
     /// The pass over some rows. Nothing is changed when it is stopped.
     pub(super) fn pass(
         &mut self,
@@ -132,11 +154,7 @@ impl State {
         let needs_lists = settings.by_label()? || settings.has_sample()?;
         let size = truth.rows().div_ceil(4 * rayon::current_num_threads());
         let (totals, lists) = pass(&plan, 0..truth.rows(), size, needs_lists)?;
-        if depth > self.depth {
-            self.count(&settings)?;
-            self.samples.iter_mut().for_each(|sample| sample.widen(self.depth, depth));
-            self.depth = depth;
-        }
+        self.widen(&settings, depth)?;
         self.totals.merge(&totals);
         truth.ids().iter().for_each(|label| self.positives[*label as usize] += 1);
         let inverse = |label: u32, column: usize| context.table.inverse_at(context.table.place(label))[column];
@@ -192,7 +210,7 @@ impl State {
     fn count(&mut self, settings: &Settings) -> Result<()> {
         let settings = Settings { depth: self.depth, ..settings.clone() };
         let counted = count_labels(&settings, &self.lists)?;
-        self.labels = self.labels.iter().zip(&counted).map(|(all, more)| all.merge(more)).collect();
+        self.labels.iter_mut().zip(&counted).for_each(|(all, more)| all.add(more));
         self.lists.clear();
         self.listed = 0;
         Ok(())

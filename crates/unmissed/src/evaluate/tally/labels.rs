@@ -5,6 +5,8 @@
 
 use crate::top_k::NONE;
 use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Predictions and hits of one model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,8 +84,7 @@ impl LabelTally {
 
     /// The entries of the label at a place: (rank, predicted, hits).
     pub(in crate::evaluate) fn entries(&self, place: usize) -> impl Iterator<Item = (u32, u32, u32)> {
-        let range = self.offsets[place] as usize..self.offsets[place + 1] as usize;
-        range.map(|at| (self.ranks[at], self.predicted[at], self.hits[at]))
+        self.range(place).map(|at| (self.ranks[at], self.predicted[at], self.hits[at]))
     }
 
     fn push(&mut self, label: u32, rank: u32, predicted: u32, hits: u32) {
@@ -105,25 +106,76 @@ impl LabelTally {
 
     /// The sum of two tallies.
     pub(in crate::evaluate) fn merge(&self, other: &LabelTally) -> LabelTally {
-        fn rows(tally: &LabelTally) -> impl Iterator<Item = ((u32, u32), u32, u32)> {
-            let entry = move |place: usize| tally.entries(place).map(move |(rank, p, h)| ((tally.ids[place], rank), p, h));
-            (0..tally.ids.len()).flat_map(entry)
-        }
         let mut merged = LabelTally::new();
-        let (mut left, mut right) = (rows(self).peekable(), rows(other).peekable());
-        loop {
-            let next = match (left.peek(), right.peek()) {
-                (Some(a), Some(b)) => a.0.min(b.0),
-                (Some(one), None) | (None, Some(one)) => one.0,
-                (None, None) => return merged,
-            };
-            // Counts of rows, of which there are fewer than 2^32.
-            let (mut predicted, mut hits) = (0u32, 0u32);
-            for (_, p, h) in [left.next_if(|one| one.0 == next), right.next_if(|one| one.0 == next)].into_iter().flatten() {
-                (predicted, hits) = (predicted.saturating_add(p), hits.saturating_add(h));
+        let (labels, entries) = (self.ids.len() + other.ids.len(), self.ranks.len() + other.ranks.len());
+        merged.ids.reserve(labels);
+        merged.offsets.reserve(labels);
+        [&mut merged.ranks, &mut merged.predicted, &mut merged.hits].into_iter().for_each(|list| list.reserve(entries));
+        let (mut i, mut j) = (0, 0);
+        while i < self.ids.len() || j < other.ids.len() {
+            let left = self.ids.get(i).copied().unwrap_or(NONE);
+            let right = other.ids.get(j).copied().unwrap_or(NONE);
+            merged.ids.push(left.min(right));
+            // Labels are smaller than `NONE`: a tally at its end is never the smaller one.
+            match left.cmp(&right) {
+                Ordering::Less => merged.copy(self, self.range(i)),
+                Ordering::Greater => merged.copy(other, other.range(j)),
+                Ordering::Equal => merged.add_ranks((self, self.range(i)), (other, other.range(j))),
             }
-            merged.push(next.0, next.1, predicted, hits);
+            i += usize::from(left <= right);
+            j += usize::from(right <= left);
+            merged.offsets.push(merged.ranks.len() as u64);
         }
+        // What the labels of both share was counted twice.
+        merged.shrink();
+        merged
+    }
+
+    /// Adds another tally, in place where both have the same labels at the same ranks, as parts of many rows do.
+    pub(in crate::evaluate) fn add(&mut self, other: &LabelTally) {
+        if (&self.ids, &self.offsets, &self.ranks) != (&other.ids, &other.offsets, &other.ranks) {
+            *self = self.merge(other);
+            return;
+        }
+        let add = |ours: &mut Vec<u32>, theirs: &[u32]| {
+            ours.iter_mut().zip(theirs).for_each(|(count, more)| *count = count.saturating_add(*more));
+        };
+        add(&mut self.predicted, &other.predicted);
+        add(&mut self.hits, &other.hits);
+    }
+
+    /// Gives back what was reserved and not needed.
+    fn shrink(&mut self) {
+        self.ids.shrink_to_fit();
+        self.offsets.shrink_to_fit();
+        [&mut self.ranks, &mut self.predicted, &mut self.hits].into_iter().for_each(Vec::shrink_to_fit);
+    }
+
+    fn range(&self, place: usize) -> Range<usize> {
+        self.offsets[place] as usize..self.offsets[place + 1] as usize
+    }
+
+    fn copy(&mut self, from: &LabelTally, range: Range<usize>) {
+        self.ranks.extend_from_slice(&from.ranks[range.clone()]);
+        self.predicted.extend_from_slice(&from.predicted[range.clone()]);
+        self.hits.extend_from_slice(&from.hits[range]);
+    }
+
+    /// The entries of a label that both have.
+    fn add_ranks(&mut self, (a, mut of_a): (&LabelTally, Range<usize>), (b, mut of_b): (&LabelTally, Range<usize>)) {
+        while !of_a.is_empty() && !of_b.is_empty() {
+            let (i, j) = (of_a.start, of_b.start);
+            let (left, right) = (a.ranks[i], b.ranks[j]);
+            let (in_a, in_b) = (u32::from(left <= right), u32::from(right <= left));
+            self.ranks.push(left.min(right));
+            // Counts of rows, of which there are fewer than 2^32.
+            self.predicted.push((a.predicted[i] * in_a).saturating_add(b.predicted[j] * in_b));
+            self.hits.push((a.hits[i] * in_a).saturating_add(b.hits[j] * in_b));
+            of_a.start += in_a as usize;
+            of_b.start += in_b as usize;
+        }
+        self.copy(a, of_a);
+        self.copy(b, of_b);
     }
 }
 
@@ -132,7 +184,7 @@ fn hit(words: &[u64], row: usize, rank: usize, kmax: usize) -> bool {
 }
 
 /// Counts with a counter for each (label, rank, hit or not).
-fn count_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+fn count_range(range: Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
     let (start, size, words) = (range.start as u32, range.len() as u32, kmax.div_ceil(64));
     let mut counters = vec![[0u32; 2]; range.len() * kmax];
     for (tops, hits) in tops.iter().zip(hits) {
@@ -158,7 +210,7 @@ fn count_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits
 }
 
 /// Counting sort by label; what is left to count at a label is a few codes of rank and hit.
-fn sort_range(range: std::ops::Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
+fn sort_range(range: Range<usize>, kmax: usize, tops: &[&[u32]], hits: &[&[u64]]) -> LabelTally {
     let (start, size) = (range.start as u32, range.len() as u32);
     // Where the codes of each label end, at first; then, as they are put in from behind, where they start.
     let mut cursors = vec![0u32; range.len() + 1];
@@ -258,13 +310,19 @@ impl Positives {
 
     /// The sum of two.
     pub(in crate::evaluate) fn merge(&self, other: &Positives) -> Positives {
-        let pairs = |p: &Positives| -> Vec<(u32, u64)> { p.ids.iter().copied().zip(p.counts.iter().copied()).collect() };
-        let mut all = [pairs(self), pairs(other)].concat();
-        // Two sorted runs: this takes one look at each.
-        all.sort();
-        let (ids, counts) =
-            all.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|e| e.1).fold(0, u64::saturating_add))).unzip();
-        Positives { ids, counts }
+        let mut merged = Positives { ids: Vec::with_capacity(self.ids.len()), counts: Vec::with_capacity(self.ids.len()) };
+        let (mut i, mut j) = (0, 0);
+        while i < self.ids.len() || j < other.ids.len() {
+            let left = self.ids.get(i).copied().unwrap_or(NONE);
+            let right = other.ids.get(j).copied().unwrap_or(NONE);
+            let of_left = if left <= right { self.counts[i] } else { 0 };
+            let of_right = if right <= left { other.counts[j] } else { 0 };
+            merged.ids.push(left.min(right));
+            merged.counts.push(of_left.saturating_add(of_right));
+            i += usize::from(left <= right);
+            j += usize::from(right <= left);
+        }
+        merged
     }
 }
 
@@ -282,6 +340,12 @@ mod tests {
         let first = LabelTally::count(23, 3, &[&tops[..150]], &[&hits[..50]]);
         let second = LabelTally::count(23, 3, &[&tops[150..]], &[&hits[50..]]);
         assert_eq!(first.merge(&second), dense);
+        let mut twice = dense.clone();
+        twice.add(&dense);
+        assert_eq!(twice, dense.merge(&dense));
+        let mut parts = first.clone();
+        parts.add(&second);
+        assert_eq!(parts, dense);
         assert_eq!(LabelTally::count(23, 3, &[&tops[..150], &tops[150..]], &[&hits[..50], &hits[50..]]), dense);
         let ids = [3u32, 1, 3, 9];
         assert_eq!(Positives::count(10, &ids), Positives::count(10, &ids[..2]).merge(&Positives::count(10, &ids[2..])));

@@ -68,16 +68,8 @@ impl Tally {
 
     /// Both together. Streams that numbered their rows themselves are put behind each other.
     pub(in crate::evaluate) fn and(mut self, mut other: Tally) -> Result<Tally> {
-        if let (Some(a), Some(b)) = (&self.open, &other.open)
-            && a.automatic
-            && b.automatic
-        {
-            let by = self.covered.end();
-            other.covered = other.covered.shifted(by);
-            if other.covered.end() > MOST_NUMBERS {
-                return Err(too_many_rows(other.covered.end()));
-            }
-            other.sample.iter_mut().for_each(|sample| sample.shift(by as u32));
+        if self.open.as_ref().is_some_and(|open| open.automatic) {
+            other.put_behind(self.covered.end())?;
         }
         let depth = self.settings.depth.max(other.settings.depth);
         for tally in [&mut self, &mut other].into_iter().filter(|tally| tally.open.is_some()) {
@@ -86,32 +78,16 @@ impl Tally {
         }
         // Parts may differ in what was found about them.
         let findings = std::mem::take(&mut self.settings.findings);
-        let with_bounds =
-            Settings { bounds: other.settings.bounds.clone(), findings: other.settings.findings.clone(), ..self.settings.clone() };
-        if self.open.is_some() != other.open.is_some() {
-            return Err(Error::value("these tallies are not parts of the same evaluation")
-                .expected("parts of a stream, or parts of data of known size")
-                .found("one of each"));
-        }
-        if with_bounds != other.settings {
-            return Err(Error::value("these tallies are not parts of the same evaluation")
-                .expected("the same data, models, metrics and settings in every part")
-                .found(difference(&with_bounds, &other.settings)));
-        }
+        check_parts((&self.settings, self.open.is_some()), &other)?;
         let covered = self.covered.union(&other.covered).map_err(twice)?;
         for tally in [&mut self, &mut other] {
-            tally.table = tally.table.restricted(&tally.weighed());
+            let weighed = tally.weighed();
+            if tally.table.ids.as_ref() != Some(&weighed) {
+                tally.table = tally.table.restricted(&weighed);
+            }
         }
-        let differs = |which: String| {
-            Error::value("these tallies are not parts of the same evaluation")
-                .expected("the same propensities, weights and groups in every part")
-                .found(format!("different ones for {which}"))
-        };
-        let table = self.table.union(&other.table).map_err(|label| differs(format!("label {label}")))?;
-        // Bounds follow from all labels, also from those that no row has.
-        if self.settings.bounds != other.settings.bounds {
-            return Err(differs("labels that these rows do not have".into()));
-        }
+        let table = std::mem::take(&mut self.table).union(&other.table).map_err(differ_at)?;
+        check_bounds(&self.settings, &other.settings)?;
         self.settings.findings = both(findings, std::mem::take(&mut other.settings.findings));
         let (seed, depth) = (self.settings.request.seed, self.settings.depth);
         let sample = match (&self.sample, &other.sample) {
@@ -120,11 +96,24 @@ impl Tally {
         };
         self.totals.merge(&other.totals);
         let entries = self.entries.zip(other.entries).map(|(a, b)| a.merge(b));
-        let labels = self.labels.iter().zip(&other.labels).map(|(a, b)| a.merge(b)).collect();
+        self.labels.iter_mut().zip(&other.labels).for_each(|(a, b)| a.add(b));
         let mut covered = covered;
         let mut open = self.open.take().zip(other.open).map(|(a, b)| a.and(b));
         open.iter_mut().for_each(|open| open.bound(&mut covered));
-        Ok(Tally { positives: self.positives.merge(&other.positives), table, labels, entries, sample, covered, open, ..self })
+        Ok(Tally { positives: self.positives.merge(&other.positives), table, entries, sample, covered, open, ..self })
+    }
+
+    /// Puts a stream that numbered its rows itself behind so many rows of another one that did, too.
+    pub(in crate::evaluate) fn put_behind(&mut self, by: u64) -> Result<()> {
+        if !self.open.as_ref().is_some_and(|open| open.automatic) {
+            return Ok(());
+        }
+        self.covered = self.covered.shifted(by);
+        if self.covered.end() > MOST_NUMBERS {
+            return Err(too_many_rows(self.covered.end()));
+        }
+        self.sample.iter_mut().for_each(|sample| sample.shift(by as u32));
+        Ok(())
     }
 
     /// Labels that the finish looks up, ascending: the positive ones, and if need be the predicted ones.
@@ -160,7 +149,39 @@ fn both(mut ours: Vec<Finding>, theirs: Vec<Finding>) -> Vec<Finding> {
     ours
 }
 
-fn twice(row: u64) -> Error {
+/// That the settings of a part are those of the others, except for bounds and findings; streams merge with streams.
+pub(in crate::evaluate) fn check_parts((settings, is_open): (&Settings, bool), other: &Tally) -> Result<()> {
+    let not_parts = || Error::value("these tallies are not parts of the same evaluation");
+    if is_open != other.open.is_some() {
+        return Err(not_parts().expected("parts of a stream, or parts of data of known size").found("one of each"));
+    }
+    let theirs = &other.settings;
+    let alike = Settings { bounds: theirs.bounds.clone(), findings: theirs.findings.clone(), ..settings.clone() };
+    if alike != *theirs {
+        let expected = "the same data, models, metrics and settings in every part";
+        return Err(not_parts().expected(expected).found(difference(&alike, theirs)));
+    }
+    Ok(())
+}
+
+/// Bounds follow from all labels, also from those that no row has.
+pub(in crate::evaluate) fn check_bounds(a: &Settings, b: &Settings) -> Result<()> {
+    if a.bounds == b.bounds { Ok(()) } else { Err(differ("labels that these rows do not have")) }
+}
+
+/// Parts that know something else about a label.
+pub(in crate::evaluate) fn differ_at(label: u32) -> Error {
+    differ(&format!("label {label}"))
+}
+
+fn differ(which: &str) -> Error {
+    Error::value("these tallies are not parts of the same evaluation")
+        .expected("the same propensities, weights and groups in every part")
+        .found(format!("different ones for {which}"))
+}
+
+/// A row that both parts have.
+pub(in crate::evaluate) fn twice(row: u64) -> Error {
     Error::value("two tallies cover the same rows").found(format!("row {row} in both")).hint("give each shard once")
 }
 
@@ -180,6 +201,19 @@ fn difference(a: &Settings, b: &Settings) -> String {
         keys.filter(|key| a[key.as_str()] != b[key.as_str()]).cloned().collect()
     };
     let mut names = differing(&both[0]["request"], &both[1]["request"]);
-    names.extend(differing(&both[0], &both[1]).into_iter().filter(|name| name != "request"));
+    let others = differing(&both[0], &both[1]).into_iter().filter(|name| name != "request");
+    // What is computed follows from what was asked for, notes from both, and the sizes of groups from the labels.
+    let follows = |name: &String, known: &[String]| match name.as_str() {
+        "notes" => !known.is_empty(),
+        "groups" => known.iter().any(|known| known == "labels"),
+        _ => known.contains(name),
+    };
+    let mut others: Vec<String> = others.collect();
+    others.sort_by_key(|name| (name == "groups", name == "notes"));
+    for name in others {
+        if !follows(&name, &names) {
+            names.push(name);
+        }
+    }
     format!("different {}", names.join(", "))
 }

@@ -44,7 +44,7 @@ impl Open {
     }
 
     /// What is known of both parts.
-    pub(super) fn and(self, other: Open) -> Open {
+    pub(in crate::evaluate) fn and(self, other: Open) -> Open {
         let mut unseen = [self.unseen, other.unseen].concat();
         unseen.sort_unstable();
         unseen.dedup();
