@@ -40,6 +40,7 @@ pub(crate) struct TreeSettings<'py> {
     passes: usize,
     tolerance: f64,
     prune: f64,
+    calibrate: bool,
     normalize: Option<bool>,
     controlled: Option<ControlledRows<'py>>,
     judged: Option<JudgedSet<'py>>,
@@ -66,6 +67,7 @@ impl TreeSettings<'_> {
             passes: self.passes,
             tolerance: self.tolerance,
             prune: self.prune,
+            calibrate: self.calibrate,
             normalize: match self.normalize {
                 None => NormalizeChoice::Auto,
                 Some(true) => NormalizeChoice::L2,

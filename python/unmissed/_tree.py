@@ -65,6 +65,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         A row is left out of a pass when none of its probabilities would change by more than this.
     prune : float, default 0.4
         Weights of at most this size are dropped.
+    calibrate : bool, default True
+        Whether logits of children with many rows and with few are made comparable on held-out rows, which takes another tree.
     normalize : bool, optional
         Whether rows are divided by their Euclidean norm; unless given, the library decides by the data.
     random_state : int, RandomState or None, default 0
@@ -112,6 +114,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         passes: int = 10,
         tol: float = 0.01,
         prune: float = 0.4,
+        calibrate: bool = True,
         normalize: bool | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
@@ -126,6 +129,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         self.passes = passes
         self.tol = tol
         self.prune = prune
+        self.calibrate = calibrate
         self.normalize = normalize
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -207,6 +211,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             "passes": whole(self.passes, "passes"),
             "tolerance": number(self.tol, "tol"),
             "prune": number(self.prune, "prune"),
+            "calibrate": bool(self.calibrate),
             "normalize": None if self.normalize is None else bool(self.normalize),
             "seed": _seed(self.random_state),
             "controlled": _controlled(controlled, rate, shown, labels.columns),
@@ -367,7 +372,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             model = _core.read_tree_model(file(path), how)
         about = json.loads(model.about)
         request = about.get("tree") or {}
-        names = ("tree", "trees", "correction", "clip", "cost", "passes", "prune")
+        names = ("tree", "trees", "correction", "clip", "cost", "passes", "prune", "calibrate")
         loaded = cls(
             propensity=about["propensity"],
             tol=request.get("tolerance", 0.01),

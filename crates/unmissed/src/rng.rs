@@ -66,6 +66,8 @@ pub(crate) enum Purpose {
     TreeOrder = 44,
     /// The order of rows in the passes on a tree's nodes, by tree and lane.
     TreeSteps = 45,
+    /// Which rows decide how the lanes of trees compare (stream 0).
+    TreeHoldout = 46,
 }
 
 /// The stream for `index` under `purpose`.

@@ -106,3 +106,20 @@ fn generated_data_are_what_was_asked_for() {
     assert_eq!(finished.code, Some(2));
     assert!(finished.stderr.contains("balls"), "{}", finished.stderr);
 }
+
+#[test]
+fn a_model_is_converted_into_what_training_would_have_written() {
+    let dir = Workdir::with_data();
+    let options = "--loss logistic --decay 0.001 -q";
+    dir.run(&format!("train train.txt -o full.safetensors {options}")).ok();
+    dir.run(&format!("train train.txt -o trained.safetensors {options} --half --prune 0.05")).ok();
+    dir.run("convert full.safetensors small.safetensors --half --prune 0.05").ok();
+    for name in ["trained", "small"] {
+        dir.run(&format!("predict {name}.safetensors test.txt -k 5 -o {name}.txt")).ok();
+    }
+    assert_eq!(dir.read("trained.txt"), dir.read("small.txt"));
+    let size = |name: &str| std::fs::metadata(dir.path(name)).unwrap().len();
+    assert!(size("small.safetensors") < size("full.safetensors"));
+    dir.run("train train.txt -o tree.safetensors --tree -q").ok();
+    assert!(dir.run("convert tree.safetensors other.safetensors --half").stderr.contains("train it with a larger --prune"));
+}

@@ -41,6 +41,9 @@ pub struct TreeRequest {
     pub tolerance: f64,
     /// Weights of at most this size are dropped.
     pub prune: f64,
+    /// Whether logits of lanes with many rows and with few are made comparable on held-out rows.
+    #[serde(skip_serializing_if = "is_default")]
+    pub calibrate: bool,
     /// How rows of features are scaled.
     pub normalize: NormalizeChoice,
     /// Seed of everything random.
@@ -60,10 +63,16 @@ impl Default for TreeRequest {
             passes: 10,
             tolerance: 1e-2,
             prune: 0.4,
+            calibrate: true,
             normalize: NormalizeChoice::Auto,
             seed: 0,
         }
     }
+}
+
+/// Files and folders of runs from before there was a choice do not have it.
+fn is_default(calibrate: &bool) -> bool {
+    *calibrate
 }
 
 /// How trees make use of propensities.

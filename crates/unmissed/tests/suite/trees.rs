@@ -154,7 +154,8 @@ fn a_tree_of_one_node_is_one_vs_all() {
         };
         let (flat, _) = Trainer::new(all).train(&data).unwrap();
         let cost = square / (decay * 400.0);
-        let one = TreeRequest { cost, passes: 3000, tolerance: 1e-6, prune: 0.0, normalize, ..request("kmeans:leaf=100") };
+        let settings = TreeRequest { cost, passes: 3000, tolerance: 1e-6, prune: 0.0, normalize, ..request("kmeans:leaf=100") };
+        let one = TreeRequest { calibrate: false, ..settings };
         let model = train(one, &data);
         assert_eq!(model.trees()[0].nodes(), 1);
         let expected = flat.probabilities(data.features().unwrap(), 0..400).unwrap();
@@ -165,6 +166,20 @@ fn a_tree_of_one_node_is_one_vs_all() {
         let most = if normalize == NormalizeChoice::L2 { 0.01 } else { 0.05 };
         assert!(largest < most && mean < 1e-3, "{normalize}: {largest}, {mean}");
     }
+}
+
+/// What is added to logits folds into the biases, so that only they tell models apart; few rows decide nothing.
+#[test]
+fn logits_are_shifted_by_the_number_of_rows() {
+    let data = words(3_000, 200, 300, 3);
+    let trained =
+        |calibrate: bool| TreeTrainer::new(TreeRequest { calibrate, ..request("kmeans:branch=8,leaf=20") }).train(&data).unwrap();
+    let ((shifted, about), (plain, about_plain)) = (trained(true), trained(false));
+    assert_eq!(about_plain.logits_by_count, 0.0);
+    assert_eq!(about.logits_by_count != 0.0, shifted != plain);
+    assert_eq!(shifted.summary().nonzeros, plain.summary().nonzeros);
+    let (_, about) = TreeTrainer::new(request("kmeans:branch=8,leaf=20")).train(&words(100, 200, 300, 3)).unwrap();
+    assert_eq!(about.logits_by_count, 0.0);
 }
 
 #[test]

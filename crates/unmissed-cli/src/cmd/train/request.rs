@@ -87,7 +87,7 @@ pub(super) struct Tuning {
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = default().holdout)]
     holdout: f64,
     /// Calibrate scores to log-odds on held-out rows [default: if train chooses the decay itself, as it does without options or
-    /// with --propensity alone]
+    /// with --propensity alone, and with --tree]
     #[arg(long)]
     calibrate: bool,
     /// Do not calibrate scores; without other options, train the logistic loss with its default decay
@@ -102,6 +102,13 @@ pub(super) struct Tuning {
     /// The pairs of --validation that were shown, relevant or not, if they are known
     #[arg(long, value_name = "DATA", requires = "validation_rate")]
     pub(super) validation_shown: Option<PathBuf>,
+}
+
+impl Tuning {
+    /// Whether scores are to be calibrated, when that was said.
+    pub(super) fn calibrated(&self) -> Option<bool> {
+        (self.calibrate || self.no_calibrate).then_some(self.calibrate)
+    }
 }
 
 /// How rows are scaled.
@@ -156,7 +163,7 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
         grid: tuning.grid.clone(),
         criterion: tuning.criterion.as_deref().map(str::parse).transpose()?,
         holdout: tuning.holdout,
-        calibrate: (tuning.calibrate || tuning.no_calibrate).then_some(tuning.calibrate),
+        calibrate: tuning.calibrated(),
         validation: tuning.validation.as_ref().map(|file| Validation {
             file: Some(file.clone()),
             shown: tuning.validation_shown.clone(),

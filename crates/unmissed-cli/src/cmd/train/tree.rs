@@ -18,7 +18,7 @@ use unmissed::tree::given;
 use unmissed::{Error, Result};
 
 /// What options of other training mean nothing to trees.
-const ELSEWHERE: [&str; 24] = [
+const ELSEWHERE: [&str; 22] = [
     "loss",
     "weights",
     "joint",
@@ -37,8 +37,6 @@ const ELSEWHERE: [&str; 24] = [
     "grid",
     "criterion",
     "holdout",
-    "calibrate",
-    "no_calibrate",
     "validation",
     "validation_rate",
     "validation_shown",
@@ -91,6 +89,7 @@ fn request(args: &Args, spec: &str) -> Result<TreeRequest> {
         cost: trees.cost.unwrap_or(default().cost),
         passes: trees.passes.unwrap_or(default().passes),
         prune: args.prune.map_or(default().prune, f64::from),
+        calibrate: args.tuning.calibrated().unwrap_or(default().calibrate),
         normalize: args.scaling.normalize,
         seed: args.seed.seed,
         ..default()
@@ -154,7 +153,7 @@ fn document(trained: &TreeTrained, size: u64, rows: usize, time: Duration) -> Ou
         document = document.table(compared(table)).note(verdict(table));
     }
     let data = json!({
-        "rows": rows, "recalibration": about.recalibration, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
+        "rows": rows, "recalibration": about.recalibration, "logits_by_count": about.logits_by_count, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
         "file_bytes": size, "estimated_bytes": trained.estimated_size, "resumed": trained.resumed, "parts": trained.parts,
         "seconds": time.as_secs_f64(),
     });
@@ -180,6 +179,7 @@ pub(crate) fn summary_rows(summary: &TreeSummary, about: &About, table: &mut Tab
         table.row([Cell::from("cost"), number(request.cost)]);
         table.row(cells!["passes", request.passes]);
         table.row([Cell::from("weights dropped up to"), number(request.prune)]);
+        table.row([Cell::from("added to logits per doubling of rows"), number(about.logits_by_count)]);
     }
     table.row([Cell::from("nonzero weights"), Cell::Int(summary.nonzeros as i64)]);
 }

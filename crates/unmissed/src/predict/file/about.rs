@@ -31,6 +31,9 @@ pub struct About {
     /// What was compared on a controlled set before the probabilities of trees were recalibrated, or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recalibration: Option<StackTable>,
+    /// What was added to the logits on trees for each doubling of the rows of a lane, as held-out rows decided.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub logits_by_count: f64,
     /// What training took and found. Files call it as their first version did.
     #[serde(rename = "settings")]
     pub outcome: Option<TrainOutcome>,
@@ -78,6 +81,10 @@ pub struct TrainOutcome {
     pub later: Option<LaterOutcome>,
 }
 
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
 impl About {
     /// What every training knows; the other fields are public.
     pub fn new(loss: impl Into<String>, seed: u64) -> About {
@@ -90,6 +97,7 @@ impl About {
             request: None,
             tree: None,
             recalibration: None,
+            logits_by_count: 0.0,
             outcome: None,
             label_counts: None,
         }
@@ -128,6 +136,18 @@ impl From<AboutOfVersion1> for About {
         // Whatever was there was allowed; what training wrote is understood.
         let outcome = serde_json::from_value(settings).ok();
         let propensity = propensity.map(origin_of_text);
-        About { loss, propensity, seed, rows, tool, request: None, tree: None, recalibration: None, outcome, label_counts: None }
+        About {
+            loss,
+            propensity,
+            seed,
+            rows,
+            tool,
+            request: None,
+            tree: None,
+            recalibration: None,
+            logits_by_count: 0.0,
+            outcome,
+            label_counts: None,
+        }
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct TreeManifest<'a> {
     pub(crate) normalize: Normalize,
     /// What training was asked for.
     pub(crate) tree: &'a TreeRequest,
+    /// Whether labels are calibrated, which the request does not say when they are.
+    pub(crate) calibrate: bool,
     /// What tells the propensities apart.
     pub(crate) propensities: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! [`TreeModel`]: trees, and the weights on their nodes.
 
 use super::Recalibration;
+use super::arrays::Array;
 use super::weights::{Weights, blocks_of};
 use crate::error::{Error, Result};
 use crate::predict::Normalize;
@@ -123,6 +124,13 @@ impl TreeModel {
         }
         self.recalibration = Some(recalibration);
         Ok(self)
+    }
+
+    /// The model with something added to the logit of each lane, tree after tree.
+    pub(crate) fn shifted(mut self, shifts: &[f32]) -> TreeModel {
+        self.weights.bias =
+            Array::from(self.weights.bias.iter().zip(shifts).map(|(bias, shift)| bias + shift).collect::<Vec<f32>>());
+        self
     }
 
     pub(crate) fn weights(&self) -> &Weights {

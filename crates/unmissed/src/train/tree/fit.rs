@@ -16,6 +16,8 @@ pub(super) struct Fit<'a> {
     pub(super) trees: &'a [Tree],
     pub(super) parts: &'a [Part],
     pub(super) settings: Settings,
+    /// What is added to the logit of each lane of each tree.
+    pub(super) shifts: Vec<Vec<f32>>,
     /// The most bytes that parts in work may take.
     pub(super) memory: Option<u64>,
     pub(super) progress: &'a dyn Progress,
@@ -63,8 +65,10 @@ impl Fit<'_> {
         for (node, lanes) in &part.nodes {
             let rows = NodeRows::of(self.all, tree, *node, &mut numbers);
             for block in lanes {
-                let first = (tree.lanes(*node).start + block.start) as u64;
-                let solved = solve(&rows, block.clone(), &self.settings, (part.tree as u64) << 48 ^ first);
+                let first = tree.lanes(*node).start + block.start;
+                let mut solved = solve(&rows, block.clone(), &self.settings, (part.tree as u64) << 48 ^ first as u64);
+                let shifts = &self.shifts[part.tree][first..];
+                solved.bias.iter_mut().zip(shifts).for_each(|(bias, shift)| *bias += shift);
                 blocks.push(&solved.bias, &solved.weights)?;
                 self.progress.advance(block.len() as u64)?;
             }

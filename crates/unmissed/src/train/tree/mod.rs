@@ -10,6 +10,7 @@ mod fit;
 mod node;
 mod parts;
 mod run;
+mod shift;
 mod size;
 mod solve;
 
@@ -30,6 +31,7 @@ use fit::Fit;
 use node::AllRows;
 use parts::{Part, parts_of};
 use rayon::prelude::*;
+use shift::lane_shifts;
 use solve::Settings;
 use std::sync::{Mutex, PoisonError};
 
@@ -111,9 +113,11 @@ impl<'a> TreeTrainer<'a> {
         let trees = self.grow(&all, None)?;
         let parts = parts(&trees, &all);
         let finished = Mutex::new(vec![Blocks::default(); parts.len()]);
+        let by_count = self.shift(data)?;
+        let fit = self.fit(&all, &trees, &parts, by_count);
         self.progress.begin("training", lanes(&parts, |_| true));
         let wanted: Vec<usize> = (0..parts.len()).collect();
-        self.fit(&all, &trees, &parts).run(&wanted, &|part, blocks| {
+        fit.run(&wanted, &|part, blocks| {
             finished.lock().unwrap_or_else(PoisonError::into_inner)[part] = blocks;
             Ok(())
         })?;
@@ -121,9 +125,10 @@ impl<'a> TreeTrainer<'a> {
         finished.into_inner().unwrap_or_else(PoisonError::into_inner).iter().for_each(|part| blocks.append(part));
         let weights = Weights::of_blocks(&trees, all.features.cols(), blocks)?;
         let model = TreeModel::new(all.features.cols(), prepared.normalize, trees, prepared.divisor(), weights)?;
+        let about = About { logits_by_count: by_count, ..prepared.about };
         match self.request.controlled.is_some() {
-            true => self.recalibrate(model, prepared.about),
-            false => Ok((model, prepared.about)),
+            true => self.recalibrate(model, about),
+            false => Ok((model, about)),
         }
     }
 
@@ -203,7 +208,7 @@ impl<'a> TreeTrainer<'a> {
     }
 
     /// Training of parts.
-    fn fit<'t>(&'t self, all: &'t AllRows<'t>, trees: &'t [Tree], parts: &'t [Part]) -> Fit<'t> {
+    fn fit<'t>(&'t self, all: &'t AllRows<'t>, trees: &'t [Tree], parts: &'t [Part], by_count: f64) -> Fit<'t> {
         let request = &self.request;
         let square = all.squares.iter().map(|square| f64::from(*square)).sum::<f64>() / all.squares.len() as f64;
         let square = if square > 0.0 { square } else { 1.0 };
@@ -215,7 +220,8 @@ impl<'a> TreeTrainer<'a> {
             square,
             seed: request.seed,
         };
-        Fit { all, trees, parts, settings, memory: self.memory, progress: self.progress }
+        let shifts = trees.iter().map(|tree| lane_shifts(tree, all.label_rows, by_count)).collect();
+        Fit { all, trees, parts, settings, shifts, memory: self.memory, progress: self.progress }
     }
 
     /// The propensities of all labels, when there are any.

@@ -54,8 +54,10 @@ impl TreeTrainer<'_> {
         let sampled = sample(&parts);
         let (first, rest): (Vec<usize>, Vec<usize>) =
             (0..parts.len()).filter(|part| known[*part].is_none()).partition(|part| sampled.binary_search(part).is_ok());
+        let by_count = self.shift(data)?;
+        let about = About { logits_by_count: by_count, ..prepared.about.clone() };
+        let fit = self.fit(&all, &trees, &parts, by_count);
         self.progress.begin("training", lanes(&parts, |part| known[part].is_none()));
-        let fit = self.fit(&all, &trees, &parts);
         let sizes = Mutex::new(sampled.iter().filter_map(|part| known[*part]).collect::<Vec<_>>());
         fit.run(&first, &|part, blocks| {
             sizes.lock().unwrap_or_else(PoisonError::into_inner).push(size(part, &blocks));
@@ -72,7 +74,7 @@ impl TreeTrainer<'_> {
         fit.run(&rest, &|part, blocks| store.put_part(part, &blocks))?;
         let shape = (prepared.features.cols(), prepared.normalize);
         let divisor = prepared.divisor();
-        let write = |path: &Path| store.write(path, shape, &trees, divisor.as_deref(), &prepared.about, &shapes);
+        let write = |path: &Path| store.write(path, shape, &trees, divisor.as_deref(), &about, &shapes);
         if self.request.controlled.is_some() {
             write(&store.plain_model())?;
             let (plain, about) = read_tree(store.plain_model(), true)?;
@@ -99,6 +101,7 @@ impl TreeTrainer<'_> {
             data: data.features().map(|features| fingerprint(features, data.labels())).unwrap_or_default(),
             normalize: prepared.normalize,
             tree: &self.request,
+            calibrate: self.request.calibrate,
             propensities: prepared.inverse.as_ref().map(numbers),
         }
     }
