@@ -49,10 +49,8 @@ pub(in crate::evaluate) fn sum_groups(
 fn sum_group(plan: &Plan<'_>, group: usize, s: &mut Scratch, sums: &mut ChunkSums) {
     s.waiting.open(group);
     let any_hit = s.group_hits.iter().any(|hits| !hits.is_empty());
-    for (terms, hits) in s.waiting.terms_by_model_mut().zip(&s.group_hits) {
-        if hits.is_empty() {
-            terms.fill(0.0);
-        }
+    if s.group_hits.iter().any(Vec::is_empty) {
+        s.waiting.terms_mut().fill(0.0);
     }
     if s.members.is_empty() {
         return;

@@ -24,8 +24,6 @@ pub(in crate::evaluate) struct Waiting {
     best: Vec<f64>,
     /// How many numbers a row has in each.
     sizes: [usize; 2],
-    /// How many numbers a row has in the first for each model.
-    of_model: usize,
     /// How many rows wait, by group.
     counts: Vec<usize>,
     /// Where the row at hand starts in each.
@@ -38,7 +36,7 @@ impl Waiting {
         let sizes = [plan.models.len() * cells, if plan.needs_best { cells } else { 0 }];
         let groups = plan.settings.groups.len();
         let [terms, best] = sizes.map(|size| vec![0.0; groups * MOST * size]);
-        Waiting { terms, best, sizes, of_model: cells.max(1), counts: vec![0; groups], at: [0; 2] }
+        Waiting { terms, best, sizes, counts: vec![0; groups], at: [0; 2] }
     }
 
     /// Makes room for the terms of a row. They are those of an earlier row until they are written.
@@ -57,13 +55,6 @@ impl Waiting {
     #[inline(always)]
     pub(super) fn terms_mut(&mut self) -> &mut [f64] {
         &mut self.terms[self.at[0]..][..self.sizes[0]]
-    }
-
-    /// The same, model by model.
-    #[inline(always)]
-    pub(super) fn terms_by_model_mut(&mut self) -> impl Iterator<Item = &mut [f64]> {
-        let of_model = self.of_model;
-        self.terms_mut().chunks_exact_mut(of_model)
     }
 
     /// The best terms of the row at hand, by (term, k, column).
@@ -94,10 +85,10 @@ impl Waiting {
         }
     }
 
-    /// Adds what waits for the first N columns of a block of one (group, term, k), whose terms may have best ones.
+    /// Adds what waits for the first N columns of a block of one (group, term, k).
     #[inline(always)]
-    fn add_cell<const N: usize, const BEST: bool>(&self, plan: &Plan<'_>, cell: Cell, sums: &mut ChunkSums) {
-        let Cell { group, term, ki, block, rows } = cell;
+    fn add_cell<const N: usize>(&self, plan: &Plan<'_>, cell: Cell, sums: &mut ChunkSums) {
+        let Cell { group, term, ki, block, rows, has_best } = cell;
         let (layout, magic, start) = (plan.layout, plan.magic(term, ki, block), block * BLOCK);
         let of = |row: usize, model: usize| {
             let at = (group * MOST + row) * self.sizes[0] + plan.term_at(model, term, ki) + start;
@@ -108,31 +99,31 @@ impl Waiting {
             Cut::<N>::new(first(&self.best, at), magic)
         };
         let width = layout.width;
-        // Cut once: these are multiplied with the terms of every model.
-        let best_terms: [Cut<N>; MOST] = std::array::from_fn(|row| if BEST { best(row) } else { Cut::default() });
         for model in 0..plan.models.len() {
             let at = layout.model(group, model, term, ki) + start;
-            let [mut linear, mut squares, mut products] = [Words::<N>::default(); 3];
-            for (row, best) in best_terms[..rows].iter().enumerate() {
+            let [mut linear, mut squares] = [Words::<N>::default(); 2];
+            for row in 0..rows {
                 let x = of(row, model);
                 x.add(magic, &mut linear);
                 x.add_products(&x, magic, &mut squares);
-                if BEST {
-                    best.add_products(&x, magic, &mut products);
-                }
             }
             sums.words(at + X * width).merge(&linear);
             sums.words(at + XX * width).merge(&squares);
-            if BEST {
+            if has_best {
+                let mut products = Words::<N>::default();
+                for row in 0..rows {
+                    best(row).add_products(&of(row, model), magic, &mut products);
+                }
                 sums.words(at + XD * width).merge(&products);
             }
         }
-        if BEST {
+        if has_best {
             let at = layout.best(group, term, ki) + start;
             let [mut linear, mut squares] = [Words::<N>::default(); 2];
-            for d in &best_terms[..rows] {
+            for row in 0..rows {
+                let d = best(row);
                 d.add(magic, &mut linear);
-                d.add_products(d, magic, &mut squares);
+                d.add_products(&d, magic, &mut squares);
             }
             sums.words(at + D * width).merge(&linear);
             sums.words(at + DD * width).merge(&squares);
@@ -156,12 +147,10 @@ fn add_rows(waiting: &Waiting, plan: &Plan<'_>, group: usize, rows: usize, sums:
         let bounded = plan.terms[term].bounded(columns).end;
         for ki in 0..plan.settings.ks().len() {
             for block in 0..bounded.div_ceil(BLOCK) {
-                let cell = Cell { group, term, ki, block, rows };
-                match (bounded - block * BLOCK <= HALF, has_best) {
-                    (true, true) => waiting.add_cell::<HALF, true>(plan, cell, sums),
-                    (true, false) => waiting.add_cell::<HALF, false>(plan, cell, sums),
-                    (false, true) => waiting.add_cell::<BLOCK, true>(plan, cell, sums),
-                    (false, false) => waiting.add_cell::<BLOCK, false>(plan, cell, sums),
+                let cell = Cell { group, term, ki, block, rows, has_best };
+                match bounded - block * BLOCK {
+                    0..=HALF => waiting.add_cell::<HALF>(plan, cell, sums),
+                    _ => waiting.add_cell::<BLOCK>(plan, cell, sums),
                 }
             }
         }
@@ -177,6 +166,7 @@ struct Cell {
     block: usize,
     /// How many rows wait.
     rows: usize,
+    has_best: bool,
 }
 
 #[inline(always)]

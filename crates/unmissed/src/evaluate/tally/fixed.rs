@@ -108,12 +108,6 @@ pub(in crate::evaluate) struct Cut<const N: usize> {
     raised: [f64; N],
 }
 
-impl<const N: usize> Default for Cut<N> {
-    fn default() -> Cut<N> {
-        Cut { x: [0.0; N], high: [0.0; N], low: [0.0; N], raised: [0.0; N] }
-    }
-}
-
 impl<const N: usize> Cut<N> {
     /// Cuts row terms.
     #[inline(always)]
