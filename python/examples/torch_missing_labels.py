@@ -2,7 +2,9 @@
 
     pip install 'unmissed[torch]' scikit-learn
     python torch_missing_labels.py DATA/bibtex                  # bibtex_train.txt, bibtex_test.txt
-    python torch_missing_labels.py DATA/debian --propensity power
+    python torch_missing_labels.py DATA/debian --epochs 3 --hidden 128
+
+Propensities that are assumed and not measured can make the corrected network much worse: look at U001 of the audit before you use it.
 """
 
 import argparse
