@@ -63,7 +63,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         Passes of the solver over the rows of a node.
     tol : float, default 0.01
         A row is left out of a pass when none of its probabilities would change by more than this.
-    prune : float, default 0.55
+    prune : float, default 0.4
         Weights of at most this size are dropped.
     calibrate : bool, default True
         Whether logits of children with many rows and with few are made comparable on held-out rows, which takes another tree.
@@ -113,7 +113,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         cost: float = 12.0,
         passes: int = 10,
         tol: float = 0.01,
-        prune: float = 0.55,
+        prune: float = 0.4,
         calibrate: bool = True,
         normalize: bool | None = None,
         random_state: int | np.random.RandomState | None = 0,

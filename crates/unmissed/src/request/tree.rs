@@ -62,7 +62,7 @@ impl Default for TreeRequest {
             cost: 12.0,
             passes: 10,
             tolerance: 1e-2,
-            prune: 0.55,
+            prune: 0.4,
             calibrate: true,
             normalize: NormalizeChoice::Auto,
             seed: 0,
