@@ -23,6 +23,16 @@ pub(super) struct Fit<'a> {
     pub(super) progress: &'a dyn Progress,
 }
 
+/// That the memory holds each of some parts: what is tried before them, on fewer rows, takes about as much.
+pub(super) fn check_memory(memory: Option<u64>, parts: &[Part], wanted: impl Iterator<Item = usize>) -> Result<()> {
+    match (memory, wanted.map(|part| parts[part].memory).max()) {
+        (Some(memory), Some(most)) if most > memory => Err(Error::value("the memory does not hold one node")
+            .expected(format!("at least {}", megabytes(most)))
+            .found(megabytes(memory))),
+        _ => Ok(()),
+    }
+}
+
 impl Fit<'_> {
     /// Trains some parts and hands each over as it is finished: in any order, from any thread. A part comes out the same whatever else is
     /// trained.
@@ -31,14 +41,9 @@ impl Fit<'_> {
         let Some(memory) = self.memory else { return self.run_some(wanted, threads, sink) };
         let need = |part: &usize| self.parts[*part].memory;
         let most = wanted.iter().map(need).max().unwrap_or(0);
-        if most > memory {
-            return Err(Error::value("the memory does not hold one node")
-                .expected(format!("at least {}", megabytes(most)))
-                .found(megabytes(memory)));
-        }
         // The largest parts, mostly those of the roots, are trained few at a time, all others by all threads.
         let (large, small): (Vec<usize>, Vec<usize>) = wanted.iter().partition(|part| need(part) > memory / threads as u64);
-        self.run_some(&large, (memory / most.max(1)) as usize, sink)?;
+        self.run_some(&large, (memory / most.max(1)).max(1) as usize, sink)?;
         self.run_some(&small, threads, sink)
     }
 

@@ -27,7 +27,7 @@ use crate::request::{NormalizeChoice, TrainPropensity, TreeCorrection, TreeReque
 use crate::train::evidence::{ControlledRows, SettledRows};
 use crate::train::stack::{Evidence, recalibrate};
 use crate::tree::{LabelRows, Tree, TreeData};
-use fit::Fit;
+use fit::{Fit, check_memory};
 use node::AllRows;
 use parts::{Part, parts_of};
 use rayon::prelude::*;
@@ -108,11 +108,17 @@ impl<'a> TreeTrainer<'a> {
 
     /// Trains a model in memory.
     pub fn train(&self, data: &Dataset<'_>) -> Result<(TreeModel, About)> {
+        self.train_in(self.memory, data)
+    }
+
+    /// The same if so much memory holds what is largest; how much is done at a time follows from the trainer's own limit.
+    fn train_in(&self, memory: Option<u64>, data: &Dataset<'_>) -> Result<(TreeModel, About)> {
         let prepared = self.prepare(data)?;
         let all = prepared.all();
         let trees = self.grow(&all, None)?;
         let parts = parts(&trees, &all);
         let finished = Mutex::new(vec![Blocks::default(); parts.len()]);
+        check_memory(memory, &parts, 0..parts.len())?;
         let by_count = self.shift(data)?;
         let fit = self.fit(&all, &trees, &parts, by_count);
         self.progress.begin("training", lanes(&parts, |_| true));

@@ -1,5 +1,6 @@
 //! Training on trees into a file that survives an interruption.
 
+use super::fit::check_memory;
 use super::size::{estimate, sample};
 use super::{Prepared, TreeTrainer, lanes, parts};
 use crate::data::Dataset;
@@ -54,6 +55,7 @@ impl TreeTrainer<'_> {
         let sampled = sample(&parts);
         let (first, rest): (Vec<usize>, Vec<usize>) =
             (0..parts.len()).filter(|part| known[*part].is_none()).partition(|part| sampled.binary_search(part).is_ok());
+        check_memory(self.memory, &parts, first.iter().chain(&rest).copied())?;
         let by_count = self.shift(data)?;
         let about = About { logits_by_count: by_count, ..prepared.about.clone() };
         let fit = self.fit(&all, &trees, &parts, by_count);

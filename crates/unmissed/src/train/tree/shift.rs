@@ -46,7 +46,8 @@ impl TreeTrainer<'_> {
         let trainer =
             TreeTrainer { request: plain, propensities: None, controlled: None, memory: self.memory, progress: self.progress };
         let (part, others) = (data.select_rows(&trained), data.select_rows(&looked_at));
-        let model = trainer.train(&part)?.0;
+        // It is smaller than what comes next, except that a node may have a few more rows.
+        let model = trainer.train_in(None, &part)?.0;
         let counted = LabelRows::of(part.labels())?;
         let before = hits(&model, &others)?;
         let (mut best, mut most) = (0.0, 0.0);
