@@ -169,7 +169,7 @@ def _list_column(column: Any, what: str) -> tuple[Array, Array, Array]:
 def _holds_numbers(kind: Any) -> bool:
     import pyarrow
 
-    return pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
+    return bool(pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind))
 
 
 def _scores_of_columns(labels: Any, scores: Any, what: str, columns: int) -> Matrix:
