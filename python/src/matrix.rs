@@ -90,6 +90,10 @@ impl<'a> Slices<'a> {
         self.offsets.len().saturating_sub(1)
     }
 
+    pub(crate) fn entries(&self) -> usize {
+        self.ids.len()
+    }
+
     /// The matrix of scores or features.
     pub(crate) fn scores(&self) -> Result<Scores<'a>> {
         let values = self.values.ok_or_else(|| Error::value("a matrix without values").expected("a number for each entry"))?;

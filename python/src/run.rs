@@ -3,13 +3,13 @@
 //! Signals reach Python only in its main thread, so the work goes to the pool and the caller stays behind: every [`TICK`] it
 //! takes the lock, lets Python handle signals, and shows how far the work is. A pool lives as long as the call: threads that
 //! outlive it would be missing in a forked child, and work sent to them would never end. For the same reason nothing may run on
-//! rayon's global pool: short work outside of [`run`] goes through [`alone`].
+//! rayon's global pool: short work outside of [`run`] goes through [`alone`]. Only [`KeptPool`] outlives a call, because it knows its process.
 
 use crate::errors::exception;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use unmissed::progress::Progress;
 use unmissed::{Error, Result};
@@ -92,21 +92,60 @@ pub(crate) fn alone<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + 
 
 /// Runs work that reports progress, and so can be stopped.
 pub(crate) fn run<T: Send>(py: Python<'_>, how: &How, work: impl FnOnce(&Watch) -> Result<T> + Send) -> PyResult<T> {
+    py.detach(|| run_on(&pool(how.threads)?, how, work))
+}
+
+fn run_on<T: Send>(pool: &rayon::ThreadPool, how: &How, work: impl FnOnce(&Watch) -> Result<T> + Send) -> PyResult<T> {
     let watch = &Watch::default();
-    py.detach(|| {
-        let pool = pool(how.threads)?;
-        let (sender, receiver) = channel();
-        let result = pool.in_place_scope(|scope| {
-            // The sender goes along, so that the caller does not wait for work that panicked.
-            scope.spawn(move |_| {
-                // The caller waits for this; it cannot have gone away.
-                let _ = sender.send(work(watch));
-            });
-            watch.wait(&receiver, how.show.as_ref(), false)
-        })?;
-        // The scope has passed a panic on.
-        result.ok_or_else(|| exception(Error::interrupted()))
-    })
+    let (sender, receiver) = channel();
+    let result = pool.in_place_scope(|scope| {
+        // The sender goes along, so that the caller does not wait for work that panicked.
+        scope.spawn(move |_| {
+            // The caller waits for this; it cannot have gone away.
+            let _ = sender.send(work(watch));
+        });
+        watch.wait(&receiver, how.show.as_ref(), false)
+    })?;
+    // The scope has passed a panic on.
+    result.ok_or_else(|| exception(Error::interrupted()))
+}
+
+/// A pool for many short calls, each of which would otherwise take longer to start threads than to work. A forked child has none of
+/// its threads, so it makes its own.
+#[derive(Default)]
+pub(crate) struct KeptPool(Mutex<Option<Kept>>);
+
+struct Kept {
+    process: u32,
+    threads: Option<usize>,
+    pool: Arc<rayon::ThreadPool>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // Ending a pool wakes its threads, which this process does not have; a lock that they held at the fork stays locked.
+            std::mem::forget(Arc::clone(&self.pool));
+        }
+    }
+}
+
+impl KeptPool {
+    /// As [`run`].
+    pub(crate) fn run<T: Send>(&self, py: Python<'_>, how: &How, work: impl FnOnce(&Watch) -> Result<T> + Send) -> PyResult<T> {
+        py.detach(|| run_on(&*self.pool(how.threads)?, how, work))
+    }
+
+    fn pool(&self, threads: Option<usize>) -> PyResult<Arc<rayon::ThreadPool>> {
+        let process = std::process::id();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.process == process && kept.threads == threads) {
+            return Ok(Arc::clone(&kept.pool));
+        }
+        let pool = Arc::new(pool(threads)?);
+        *kept = Some(Kept { process, threads, pool: Arc::clone(&pool) });
+        Ok(pool)
+    }
 }
 
 /// Runs work that reports no progress. Ctrl-C leaves it behind to end by itself, which is why it has to own what it works on.

@@ -6,7 +6,7 @@ use crate::evaluate::{Request, json};
 use crate::ignored::IgnoredGiven;
 use crate::matrix::{Slices, Sparse};
 use crate::propensities::Given;
-use crate::run::{How, alone, run};
+use crate::run::{How, KeptPool, alone, run};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,8 +17,9 @@ use unmissed::data::{Csr, LabelStats};
 use unmissed::evaluate::{Batch, Evaluation, Evaluator, Groups, StreamShape, Tally};
 use unmissed::progress::{Progress, Silent};
 
-/// Batches of at most so many rows are checked without threads.
-const SMALL: usize = 1 << 12;
+/// Batches of at most so many rows, and entries of matrices, are checked without threads.
+const FEW_ROWS: usize = 1 << 12;
+const FEW_ENTRIES: usize = 1 << 15;
 
 /// How often labels occur in training: rows and counts.
 #[derive(FromPyObject)]
@@ -28,6 +29,7 @@ pub(crate) struct TrainCounts<'py>(u64, PyReadonlyArray1<'py, u64>);
 #[pyclass(frozen, module = "unmissed._core")]
 pub(crate) struct Stream {
     evaluator: Mutex<Evaluator>,
+    pool: KeptPool,
 }
 
 /// A batch as Python gives it.
@@ -113,7 +115,7 @@ impl Stream {
             }
             evaluation.evaluator()
         })?;
-        Ok(Stream { evaluator: Mutex::new(evaluator) })
+        Ok(Stream { evaluator: Mutex::new(evaluator), pool: KeptPool::default() })
     }
 
     /// Rows so far.
@@ -128,28 +130,30 @@ impl Stream {
         let models = batch.models.iter().map(Sparse::slices).collect::<PyResult<Vec<_>>>()?;
         let rows = batch.rows.as_ref().map(|rows| rows.as_slice()).transpose()?;
         let ignored = batch.ignore.as_ref().map(IgnoredGiven::slices).transpose()?;
-        let is_small = truth.rows() <= SMALL && models.iter().all(|scores| scores.rows() <= SMALL) && ignored.is_none();
+        let matrices = || models.iter().chain([&truth]);
+        let has_few_rows = matrices().all(|matrix| matrix.rows() <= FEW_ROWS);
+        let is_small = has_few_rows && matrices().map(Slices::entries).sum::<usize>() <= FEW_ENTRIES && ignored.is_none();
         let slice = Slice { truth, models, rows };
         if is_small && py.detach(|| slice.feed(&mut self.lock(), None, true, &Silent)).map_err(exception)? {
             return Ok(());
         }
-        run(py, &how, |watch| slice.feed(&mut self.lock(), ignored.as_ref(), false, watch)).map(drop)
+        self.pool.run(py, &how, |watch| slice.feed(&mut self.lock(), ignored.as_ref(), false, watch)).map(drop)
     }
 
     /// Adds the rows of a tally.
     fn merge(&self, py: Python<'_>, tally: &[u8], how: How) -> PyResult<()> {
-        run(py, &how, |_| self.lock().merge(Tally::from_bytes(tally)?))
+        self.pool.run(py, &how, |_| self.lock().merge(Tally::from_bytes(tally)?))
     }
 
     /// The bytes of the tally.
     fn tally<'py>(&self, py: Python<'py>, how: How) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = run(py, &how, |_| self.lock().tally()?.to_bytes())?;
+        let bytes = self.pool.run(py, &how, |_| self.lock().tally()?.to_bytes())?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// The result as JSON.
     fn compute(&self, py: Python<'_>, how: How) -> PyResult<String> {
-        json(&run(py, &how, |watch| self.lock().compute_watched(watch))?)
+        json(&self.pool.run(py, &how, |watch| self.lock().compute_watched(watch))?)
     }
 
     fn reset(&self, py: Python<'_>) -> PyResult<()> {

@@ -142,14 +142,14 @@ class Evaluator:
         self._models: list[str] = []
         self._native: _core.Stream | None = None
         # Bad settings are told now, not with the first batch, which mostly has one model without a name.
-        self._ready: _core.Stream | None = None
-        self._ready = self._make(UNNAMED)
+        self._ready: tuple[list[str], _core.Stream] | None = None
+        self._ready = (UNNAMED, self._make(UNNAMED))
 
     def _make(self, models: Sequence[str]) -> _core.Stream:
         """One without rows."""
         ready, self._ready = self._ready, None
-        if ready is not None and list(models) == UNNAMED:
-            return ready
+        if ready is not None and list(models) == ready[0]:
+            return ready[1]
         with working(self.n_jobs, False) as how:
             return _core.Stream(self.n_labels, list(models), self._train, self._request, how)
 
@@ -266,6 +266,9 @@ class Evaluator:
 
     def reset(self) -> Evaluator:
         """Forget all rows."""
+        if self._native is not None:
+            self._native.reset()
+            self._ready = (self._models, self._native)
         self._native, self._models = None, []
         return self
 

@@ -5,11 +5,12 @@ use crate::data::csr::checked_cols;
 use crate::data::{Csr, Labels};
 use crate::error::Result;
 
-/// Batches with so many rows go straight to the pass.
-const LARGE: usize = 1 << 13;
-/// What waits at most: rows, and entries of matrices.
+/// Batches with so many rows, or entries of matrices, go straight to the pass: copying them takes longer than starting it.
+const LARGE_ROWS: usize = 1 << 13;
+const LARGE_ENTRIES: usize = 1 << 16;
+/// What waits at most: rows, and entries, which then fit into the caches.
 const MOST_ROWS: usize = 1 << 16;
-const MOST_ENTRIES: usize = 1 << 23;
+const MOST_ENTRIES: usize = 1 << 20;
 
 /// Arrays of a matrix that grows. Their memory is used again.
 struct Growing<V> {
@@ -65,7 +66,7 @@ impl Pending {
 
     /// Whether a batch needs not wait.
     pub(super) fn is_large(batch: &Batch<'_>) -> bool {
-        batch.rows() >= LARGE || batch.entries() >= MOST_ENTRIES
+        batch.rows() >= LARGE_ROWS || batch.entries() >= LARGE_ENTRIES
     }
 
     /// Whether there is no room for a batch.

@@ -133,6 +133,10 @@ impl LabelTally {
 
     /// Adds another tally, in place where both have the same labels at the same ranks, as parts of many rows do.
     pub(in crate::evaluate) fn add(&mut self, other: &LabelTally) {
+        if self.ids.is_empty() {
+            self.clone_from(other);
+            return;
+        }
         if (&self.ids, &self.offsets, &self.ranks) != (&other.ids, &other.offsets, &other.ranks) {
             *self = self.merge(other);
             return;
