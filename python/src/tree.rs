@@ -39,7 +39,7 @@ pub(crate) struct TreeSettings<'py> {
     cost: f64,
     passes: usize,
     tolerance: f64,
-    prune: f64,
+    prune: Option<f64>,
     calibrate: bool,
     normalize: Option<bool>,
     controlled: Option<ControlledRows<'py>>,

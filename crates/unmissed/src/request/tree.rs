@@ -39,8 +39,8 @@ pub struct TreeRequest {
     pub passes: usize,
     /// A row is left out of a pass when none of its probabilities would change by more than this.
     pub tolerance: f64,
-    /// Weights of at most this size are dropped.
-    pub prune: f64,
+    /// Weights of at most this size are dropped, for rows of length 1; [`TreeRequest::usual_prune`] by default.
+    pub prune: Option<f64>,
     /// Whether logits of lanes with many rows and with few are made comparable on held-out rows.
     #[serde(skip_serializing_if = "is_default")]
     pub calibrate: bool,
@@ -62,7 +62,7 @@ impl Default for TreeRequest {
             cost: 12.0,
             passes: 10,
             tolerance: 1e-2,
-            prune: 0.4,
+            prune: None,
             calibrate: true,
             normalize: NormalizeChoice::Auto,
             seed: 0,
@@ -138,6 +138,15 @@ impl TreeRequest {
     /// The most trees of an ensemble.
     pub const MOST_TREES: usize = 100;
 
+    /// From so many labels on, models are large.
+    pub const MANY_LABELS: usize = 20_000;
+
+    /// Below which size weights are dropped unless the request says so: more of them where models are large. Small models keep more, because
+    /// there dropping more saves few bytes and can cost precision.
+    pub fn usual_prune(labels: usize) -> f64 {
+        if labels < TreeRequest::MANY_LABELS { 0.4 } else { 0.55 }
+    }
+
     /// Rejects numbers that are out of range and choices that do not go together.
     pub fn check(&self) -> Result<()> {
         let out = |what: &str, expected: &str, found: f64| {
@@ -159,8 +168,8 @@ impl TreeRequest {
         if !(0.0..1.0).contains(&self.tolerance) {
             return out("tolerance", "a number from 0 to below 1", self.tolerance);
         }
-        if !(self.prune >= 0.0 && self.prune.is_finite()) {
-            return out("size below which weights are dropped", "a finite number of at least 0", self.prune);
+        if let Some(prune) = self.prune.filter(|prune| !(*prune >= 0.0 && prune.is_finite())) {
+            return out("size below which weights are dropped", "a finite number of at least 0", prune);
         }
         if let Some(clip) = self.clip.filter(|clip| !(*clip >= 1.0 && clip.is_finite())) {
             return out("largest inverse propensity", "a finite number of at least 1", clip);
@@ -185,6 +194,7 @@ mod tests {
     fn what_is_out_of_range_is_rejected() {
         let usual = TreeRequest::default;
         assert!(usual().check().is_ok());
+        assert_eq!([0, 19_999, 20_000, 670_000].map(TreeRequest::usual_prune), [0.4, 0.4, 0.55, 0.55]);
         let text = serde_json::to_string(&usual()).unwrap();
         assert_eq!(serde_json::from_str::<TreeRequest>(&text).unwrap(), usual());
         for broken in [
@@ -195,7 +205,7 @@ mod tests {
             TreeRequest { cost: f64::NAN, ..usual() },
             TreeRequest { passes: 0, ..usual() },
             TreeRequest { tolerance: 1.0, ..usual() },
-            TreeRequest { prune: -1.0, ..usual() },
+            TreeRequest { prune: Some(-1.0), ..usual() },
             TreeRequest { clip: Some(2.0), ..usual() },
             TreeRequest { correction: TreeCorrection::Count, ..usual() },
             TreeRequest { propensity: Some("jpv".parse().unwrap()), controlled: Some(TrainControlled::default()), ..usual() },

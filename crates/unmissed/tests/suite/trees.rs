@@ -154,7 +154,8 @@ fn a_tree_of_one_node_is_one_vs_all() {
         };
         let (flat, _) = Trainer::new(all).train(&data).unwrap();
         let cost = square / (decay * 400.0);
-        let settings = TreeRequest { cost, passes: 3000, tolerance: 1e-6, prune: 0.0, normalize, ..request("kmeans:leaf=100") };
+        let settings =
+            TreeRequest { cost, passes: 3000, tolerance: 1e-6, prune: Some(0.0), normalize, ..request("kmeans:leaf=100") };
         let one = TreeRequest { calibrate: false, ..settings };
         let model = train(one, &data);
         assert_eq!(model.trees()[0].nodes(), 1);
@@ -186,7 +187,8 @@ fn logits_are_shifted_by_the_number_of_rows() {
 fn an_ensemble_is_the_mean_of_its_trees() {
     let data = words(300, 50, 30, 8);
     let features = data.features().unwrap();
-    let settled = |tree: &str, trees| TreeRequest { trees, cost: 2.0, passes: 1000, tolerance: 1e-5, prune: 0.0, ..request(tree) };
+    let settled =
+        |tree: &str, trees| TreeRequest { trees, cost: 2.0, passes: 1000, tolerance: 1e-5, prune: Some(0.0), ..request(tree) };
     let ensemble = train(settled("kmeans:branch=3,leaf=5", 3), &data);
     assert!(ensemble.trees()[0] != ensemble.trees()[1] && ensemble.trees()[1] != ensemble.trees()[2]);
     let folder = tempfile::tempdir().unwrap();

@@ -89,7 +89,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
     #[arg(long, value_name = "EPS", allow_negative_numbers = true, help = format!(
-        "Drop weights of at most this size [default: none, with --tree {}]", TreeRequest::default().prune))]
+        "Drop weights of at most this size [default: none; with --tree {}, from {} labels on {}]",
+        TreeRequest::usual_prune(0), TreeRequest::MANY_LABELS, TreeRequest::usual_prune(TreeRequest::MANY_LABELS)))]
     prune: Option<f32>,
     /// Store weights in half precision: half of the bytes, and differences that scores hardly show; models on trees always do
     #[arg(long)]

@@ -88,7 +88,7 @@ fn request(args: &Args, spec: &str) -> Result<TreeRequest> {
         controlled: controlled(&args.evidence),
         cost: trees.cost.unwrap_or(default().cost),
         passes: trees.passes.unwrap_or(default().passes),
-        prune: args.prune.map_or(default().prune, f64::from),
+        prune: args.prune.map(f64::from),
         calibrate: args.tuning.calibrated().unwrap_or(default().calibrate),
         normalize: args.scaling.normalize,
         seed: args.seed.seed,
@@ -178,7 +178,7 @@ pub(crate) fn summary_rows(summary: &TreeSummary, about: &About, table: &mut Tab
         }
         table.row([Cell::from("cost"), number(request.cost)]);
         table.row(cells!["passes", request.passes]);
-        table.row([Cell::from("weights dropped up to"), number(request.prune)]);
+        table.row([Cell::from("weights dropped up to"), request.prune.map_or(Cell::Missing, number)]);
         table.row([Cell::from("added to logits per doubling of rows"), number(about.logits_by_count)]);
     }
     table.row([Cell::from("nonzero weights"), Cell::Int(summary.nonzeros as i64)]);

@@ -187,7 +187,8 @@ impl<'a> TreeTrainer<'a> {
         about.propensity = propensities.map(|propensities| propensities.origin().clone());
         about.rows = Some(data.rows() as u64);
         about.label_counts = Some(stats.dense_counts()?);
-        about.tree = Some(request.clone());
+        let prune = request.prune.unwrap_or(TreeRequest::usual_prune(data.labels().cols()));
+        about.tree = Some(TreeRequest { prune: Some(prune), ..request.clone() });
         let (features, label_rows) = (scaled(features, normalize)?, LabelRows::of(data.labels())?);
         Ok(Prepared { features, label_rows, normalize, inverse, counted: request.correction == TreeCorrection::Count, about })
     }
@@ -222,7 +223,7 @@ impl<'a> TreeTrainer<'a> {
             cost: (request.cost / square) as f32,
             passes: request.passes,
             tolerance: request.tolerance as f32,
-            prune: (request.prune / square.sqrt()) as f32,
+            prune: (request.prune.unwrap_or(TreeRequest::usual_prune(all.label_rows.labels())) / square.sqrt()) as f32,
             square,
             seed: request.seed,
         };

@@ -33,7 +33,7 @@ pub fn train(request: TreeRequest, data: &Dataset<'_>) -> TreeModel {
 }
 
 pub fn request(tree: &str) -> TreeRequest {
-    TreeRequest { tree: tree.parse().unwrap(), prune: 0.01, ..TreeRequest::default() }
+    TreeRequest { tree: tree.parse().unwrap(), prune: Some(0.01), ..TreeRequest::default() }
 }
 
 fn draw(seed: u64, row: usize, what: u32) -> f64 {
