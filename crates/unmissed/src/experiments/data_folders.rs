@@ -96,7 +96,8 @@ impl DataFolder {
 
     fn ending(&self, stems: &[&str]) -> Option<PathBuf> {
         let mut files = listed(&self.folder).ok()?;
-        files.sort();
+        // Names of rows may lie beside them: `rows_train.txt` and `train.txt`.
+        files.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
         let fits = |path: &PathBuf| {
             let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
             stems.iter().any(|stem| KINDS.iter().any(|kind| name.ends_with(&format!("{stem}{kind}"))))
@@ -133,6 +134,7 @@ mod tests {
         assert!(data_folders(&[folder.path().to_path_buf()]).is_err());
         std::fs::write(inner.join("toy_train.txt"), "2 1 2\n0 0:1\n1 0:1\n").unwrap();
         std::fs::write(inner.join("toy_test.txt"), "1 1 2\n1 0:1\n").unwrap();
+        std::fs::write(inner.join("rows_train.txt"), "one\ntwo\n").unwrap();
         let outer = data_folders(&[folder.path().to_path_buf()]).unwrap();
         let itself = data_folders(std::slice::from_ref(&inner)).unwrap();
         assert_eq!((outer[0].name.as_str(), itself.len()), ("toy", 1));

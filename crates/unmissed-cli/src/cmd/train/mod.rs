@@ -92,7 +92,7 @@ pub(crate) struct Args {
         "Drop weights of at most this size [default: none; with --tree {}, from {} labels on {}]",
         TreeRequest::usual_prune(0), TreeRequest::MANY_LABELS, TreeRequest::usual_prune(TreeRequest::MANY_LABELS)))]
     prune: Option<f32>,
-    /// Store weights in half precision: half of the bytes, and differences that scores hardly show; models on trees always do
+    /// Store weights in half precision: smaller files, and differences that scores hardly show; models on trees always do
     #[arg(long)]
     half: bool,
     /// Resume a run that was interrupted

@@ -87,8 +87,8 @@ impl Experiment for Implausible {
                 table.row(cells![
                     given.name.clone(),
                     "not known",
-                    format!("a tree, by {ranked_by}"),
-                    "jpv",
+                    format!("trees without propensities, ranked by {ranked_by}"),
+                    if estimate == "as observed" { "" } else { "jpv" },
                     estimate.clone(),
                     at_1,
                     at_3,
@@ -108,9 +108,12 @@ impl Experiment for Implausible {
         outcome.must(
             "normalized values cannot tell: they stay below 100 %",
             normalized <= 1.0 + 1e-9,
-            format!("at most {:.2} %", 100.0 * normalized),
+            format!("at most {:.2} %, in single repetitions", 100.0 * normalized),
         );
-        outcome.reports("unnormalized values exceed 100 % under wrong propensities", format!("up to {:.2} %", 100.0 * impossible));
+        outcome.reports(
+            "unnormalized values exceed 100 % under wrong propensities",
+            format!("up to {:.2} %, in single repetitions", 100.0 * impossible),
+        );
         Ok(outcome)
     }
 }
