@@ -2,13 +2,14 @@
 
 pub mod pages;
 pub mod requests;
+pub mod seal;
 pub mod tables;
 
 use std::path::{Path, PathBuf};
 use unmissed::data::formats::{Expected, ReadOptions, read_source};
-use unmissed::data::{LabelStats, Rate, Source};
+use unmissed::data::{Csr, Features, LabelStats, Rate, Source};
 use unmissed::evaluate::Tally;
-use unmissed::predict::file;
+use unmissed::predict::{PredictOptions, TreeSearch, file};
 use unmissed::propensity::dag::Dag;
 use unmissed::propensity::estimators::PropensityEstimatorSpec;
 use unmissed::propensity::models::PropensitySpec;
@@ -33,23 +34,41 @@ pub fn read(format: Option<&str>, bytes: &[u8]) {
     }
 }
 
-/// Reads `bytes` as a model, and looks at every weight of what comes out.
+/// Reads `bytes` as a model, as they are and with a checksum that fits, and looks at every weight of what comes out.
 pub fn read_model(bytes: &[u8]) {
-    if let Ok(source) = Source::of_bytes("input", bytes.to_vec())
-        && let Ok((model, _)) = file::read_source(source)
-    {
-        let _ = model.summary();
+    for bytes in [Some(bytes.to_vec()), seal::model(bytes)].into_iter().flatten() {
+        if let Ok(source) = Source::of_bytes("input", bytes)
+            && let Ok((model, _)) = file::read_source(source)
+        {
+            let _ = model.summary();
+            if let Some(rows) = rows_for(model.features(), model.labels()) {
+                let _ = model.predict(&rows, &PredictOptions::default());
+            }
+        }
     }
 }
 
-/// Reads `bytes` as a model on trees, and looks at what comes out.
+/// Reads `bytes` as a model on trees, as they are and with checksums that fit, and looks at what comes out.
 pub fn read_tree_model(bytes: &[u8]) {
-    if let Ok(source) = Source::of_bytes("input", bytes.to_vec())
-        && let Ok((model, _)) = file::read_tree_source(source)
-    {
-        let _ = model.summary();
-        let _ = model.verify();
+    for bytes in [Some(bytes.to_vec()), seal::model(bytes)].into_iter().flatten() {
+        if let Ok(source) = Source::of_bytes("input", bytes)
+            && let Ok((model, _)) = file::read_tree_source(source)
+        {
+            let _ = model.summary();
+            let _ = model.verify();
+            if let Some(rows) = rows_for(model.features(), model.labels()) {
+                let _ = model.predict(&rows, &PredictOptions::default(), TreeSearch::default());
+            }
+        }
     }
+}
+
+/// Two rows to predict for, one of them empty, unless the model is large.
+fn rows_for(features: usize, labels: usize) -> Option<Features<'static>> {
+    let last = features.checked_sub(1).filter(|last| *last < 1000 && labels < 1000)? as u32;
+    let row = [(0, 1.5f32), (last, -0.5)];
+    let first_row = if last == 0 { &row[..1] } else { &row };
+    Csr::from_rows(features as u64, [first_row.to_vec(), Vec::new()]).ok().map(Features::Sparse)
 }
 
 /// Reads `bytes` as a hierarchy of labels.
@@ -63,9 +82,8 @@ pub fn read_tree(bytes: &[u8]) {
 
 /// Reads `bytes` as a tally, as they are and with a checksum that fits, and finishes what comes out.
 pub fn read_tally(bytes: &[u8]) {
-    let signed = [bytes, blake3::hash(bytes).as_bytes()].concat();
-    for bytes in [bytes, &signed] {
-        if let Ok(tally) = Tally::from_bytes(bytes) {
+    for bytes in [Some(bytes.to_vec()), seal::tally(bytes)].into_iter().flatten() {
+        if let Ok(tally) = Tally::from_bytes(&bytes) {
             let _ = tally.finish();
             let again = tally.to_bytes().expect("what was read can be written");
             Tally::from_bytes(&again).expect("what was written can be read");
