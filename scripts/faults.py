@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S] [--timeout SECONDS] [--only FAULT...] [--short].
+"""What happens when things go wrong: faults.py UNMISSED [--trials N] [--seed S] [--timeout SECONDS] [--only FAULT...] [--jobs JOB...] [--python PYTHON] [--short].
 
 Runs the program UNMISSED on generated data and kills it, fills its disk, cuts its inputs, takes its memory, its rights and its
 folders away. What must hold: no half-written file under its final name, no result from a mixture of old and changed input, no lost
 block of a training run, no panic, and a message with a cause wherever the program could still write one. Prints a table in Markdown, and what did not hold. Needs Linux; a full
-disk needs root (a small tmpfs is mounted), and is skipped otherwise. --short takes small data and few trials, for `make test`.
+disk needs root (a small tmpfs is mounted), and is skipped otherwise. Streaming evaluation is killed too if PYTHON (default: this one) has the package. --short
+takes small data and few trials, for `make test`.
 """
 
 import argparse
+import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -31,39 +34,78 @@ class Job:
     outputs: list[str]
     # What continues it after a kill.
     again: list[str] = field(default_factory=list)
-    # Whether a second run writes the same bytes; the page has a date and a nonce.
-    same_bytes: bool = True
+    # Finished work that a resumed run must not lose: files, and what its JSON calls their number.
+    kept: tuple[str, str] | None = None
+    # Faults to try; all if empty.
+    only: list[str] = field(default_factory=list)
+    # Whether it is a Python program that uses the package.
+    is_python: bool = False
 
 
 JOBS = [
-    Job("train", ["train", "train.txt", "-o", "model", "--memory", "3MB"], ["model"], again=["--resume"]),
-    Job("train --tree", ["train", "train.txt", "-o", "tree", "--tree", "kmeans:branch=8,leaf=8", "--trees", "3"], ["tree"], again=["--resume"]),
+    Job("train", ["train", "train.txt", "-o", "model", "--memory", "3MB"], ["model"], again=["--resume"],
+        kept=("model.partial/[0-9]*.block", "resumed_blocks")),
+    Job("train --tree", ["train", "train.txt", "-o", "tree", "--tree", "kmeans:branch=8,leaf=8", "--trees", "3"], ["tree"], again=["--resume"],
+        kept=("tree.partial/part-*.block", "resumed")),
     Job("predict", ["predict", "trained", "test.txt", "-o", "scores.txt"], ["scores.txt"]),
     Job("convert", ["convert", "train.txt", "converted.npz"], ["converted.x.npz", "converted.y.npz"]),
     Job("evaluate --tally", ["evaluate", "--test", "test.txt", "--predictions", "p.txt", "--train", "train.txt", "--tally", "tally"], ["tally"]),
     Job("audit", ["audit", "--train", "train.txt", "--test", "test.txt", "--predictions", "p.txt", "-o", "page.html", "--labels-csv", "labels.csv"],
-        ["page.html", "labels.csv"], same_bytes=False),
+        ["page.html", "labels.csv"]),
     Job("annotate plan", ["annotate", "plan", "--test", "test.txt", "--predictions", "p.txt", "--budget", "100", "-o", "plan"],
-        ["plan/pairs.csv", "plan/judge.html", "plan/plan.json.zst"], same_bytes=False),
+        ["plan/pairs.csv", "plan/judge.html", "plan/plan.json.zst"]),
+    # Faults of files are the program's business; here it is whether a run continues from the last tally it kept.
+    Job("um.Evaluator", ["stream.py"], ["stream.tally"], only=["kills"], is_python=True),
 ]
+
+# Rows arrive in small batches. After each, the tally is kept in one step, so that a second run continues from it.
+STREAM = """
+import os
+import unmissed as um
+
+def keep(name, content):
+    with open(name + ".tmp", "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(name + ".tmp", name)
+
+y, scores = um.read("test.txt").y, um.read("p.txt").scores
+stream = um.Evaluator(y.shape[1], k=[1, 5], metrics=["precision", "ndcg"])
+if os.path.exists("so_far"):
+    stream.merge(open("so_far", "rb").read())
+for first in range(stream.n_rows, y.shape[0], 50):
+    stream.update(y[first : first + 50], scores[first : first + 50])
+    keep("so_far", stream.to_bytes())
+keep("stream.tally", stream.to_bytes())
+"""
+
+# What differs from run to run: the nonce of a page.
+NONCE = re.compile(rb"nonce(-|=\")[A-Za-z0-9+/=]*")
+
+# What a job finds in its folder.
+INPUTS = ["train.txt", "test.txt", "p.txt", "trained", "stream.py"]
 
 # Methods of the harness.
 FAULTS = ["kills", "full_disk", "cut_inputs", "inputs_change", "folder_vanishes", "little_memory", "no_rights"]
 
 
 class Harness:
-    def __init__(self, program: str, trials: int, seed: int, timeout: float, short: bool, only: list[str]) -> None:
-        self.program, self.trials, self.timeout, self.short = str(Path(program).resolve()), trials, timeout, short
-        self.random, self.only = random.Random(seed), only
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.program, self.python, self.timeout, self.short = str(Path(given.program).resolve()), given.python, given.timeout, given.short
+        self.trials = given.trials or (2 if given.short else 50)
+        self.random, self.only = random.Random(given.seed), given.only
+        self.jobs = [job for job in JOBS if not given.jobs or job.name in given.jobs]
         self.broken: list[str] = []
         self.table: list[tuple[str, str, int, str]] = []
 
     # --- running
 
-    def run(self, folder: Path, arguments: list[str], *, kill_after: float | None = None, prepare=None, during=None):
-        """Exit code (negative: a signal) and what was written to stderr."""
-        process = subprocess.Popen([self.program, *arguments, "--quiet"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   preexec_fn=prepare)
+    def run(self, folder: Path, arguments: list[str], *, kill_after: float | None = None, prepare=None, during=None, environment=None):
+        """Exit code (negative: a signal) and what was written to stderr; stdout is in `self.printed`."""
+        command = [self.python, *arguments] if arguments[0].endswith(".py") else [self.program, *arguments, "--quiet"]
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=prepare,
+                                   env={**os.environ, **(environment or {})})
         try:
             if during is not None:
                 during(process)
@@ -72,7 +114,7 @@ class Harness:
                     process.wait(kill_after)
                 except subprocess.TimeoutExpired:
                     process.send_signal(signal.SIGKILL)
-            _, errors = process.communicate(timeout=self.timeout)
+            self.printed, errors = process.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -82,9 +124,14 @@ class Harness:
     def folder(self, base: Path) -> Path:
         """A new folder with the inputs."""
         folder = Path(tempfile.mkdtemp(dir=base))
-        for name in ["train.txt", "test.txt", "p.txt", "trained"]:
+        for name in INPUTS:
             shutil.copy(self.inputs / name, folder / name)
         return folder
+
+    @staticmethod
+    def content(path: Path) -> bytes:
+        """The bytes of an output, without what differs from run to run."""
+        return NONCE.sub(b"nonce", path.read_bytes()) if path.suffix == ".html" else path.read_bytes()
 
     def note(self, fault: str, job: str, outcomes: Counter) -> None:
         text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
@@ -99,11 +146,9 @@ class Harness:
         """Outputs are there as a whole run writes them, or not at all."""
         there = [name for name in job.outputs if (folder / name).exists()]
         for name in there:
-            found, whole = (folder / name).read_bytes(), self.reference[job.name][name]
-            if job.same_bytes and found != whole:
-                self.fail(f"{what}: {name} is there with {len(found)} bytes instead of the {len(whole)} of a whole run")
-            if not job.same_bytes and (found[-8:] != whole[-8:] and not name.endswith(".zst")):
-                self.fail(f"{what}: {name} is cut off")
+            found, whole = self.content(folder / name), self.reference[job.name][name]
+            if found != whole:
+                self.fail(f"{what}: {name} is there with {len(found)} bytes, not those of a whole run ({len(whole)} bytes)")
         return len(there) == len(job.outputs)
 
     def outcome(self, what: str, job: Job, folder: Path, code: int | None, errors: str) -> str:
@@ -140,17 +185,26 @@ class Harness:
                 # What was left behind must not be in the way.
                 if job.name == "annotate plan" and (folder / "plan" / "pairs.csv").exists():
                     shutil.rmtree(folder / "plan")
-                blocks = list(folder.rglob("*.block"))
-                again, errors = self.run(folder, [*job.arguments, *job.again])
-                if again != 0:
-                    self.fail(f"{job.name} after a kill: {errors[-400:]}")
-                self.check_whole(f"{job.name} after a kill", job, folder)
-                outcome = "resumed to the same bytes" if job.again and blocks else "rerun completed"
+                is_resumed = self.run_again(job, folder)
+                outcome = "resumed to the same bytes" if is_resumed else "rerun completed"
             else:
                 outcome = "finished before the kill"
             outcomes[outcome] += 1
             shutil.rmtree(folder)
         self.note("SIGKILL at a random moment", job.name, outcomes)
+
+    def run_again(self, job: Job, folder: Path) -> bool:
+        """Runs what was killed once more, and says whether it continued from finished work."""
+        kept = list(folder.glob(job.kept[0])) if job.kept else []
+        is_resumed = bool(kept) or (folder / "so_far").exists()
+        code, errors = self.run(folder, [*job.arguments, *job.again, *(["--format", "json"] if job.kept else [])])
+        if code != 0:
+            self.fail(f"{job.name} after a kill: {errors[-400:]}")
+        elif job.kept and (used := json.loads(self.printed)[job.kept[1]]) != len(kept):
+            self.fail(f"{job.name} after a kill: {len(kept)} blocks were finished, and {used} were used")
+        if not self.check_whole(f"{job.name} after a kill", job, folder):
+            self.fail(f"{job.name} after a kill: files are missing")
+        return is_resumed
 
     def full_disk(self, base: Path, job: Job) -> None:
         disk = base / "disk"
@@ -158,7 +212,7 @@ class Harness:
         outcomes: Counter = Counter()
         whole = sum(len(content) for content in self.reference[job.name].values())
         for _ in range(max(3, self.trials // 10)):
-            size = sum((self.inputs / name).stat().st_size + 8192 for name in ["train.txt", "test.txt", "p.txt", "trained"])
+            size = sum((self.inputs / name).stat().st_size + 8192 for name in INPUTS)
             room = self.random.randrange(4096, max(whole, 8192))
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size + room}", "tmpfs", str(disk)], check=True)
             try:
@@ -208,7 +262,7 @@ class Harness:
 
             code, errors = self.run(folder, job.arguments, during=during)
             self.decent(f"{job.name} while {name} changes", code, errors)
-            if code == 0 and job.same_bytes:
+            if code == 0:
                 self.check_not_mixed(f"{job.name} while {name} changes", job, folder)
             outcomes["completed" if code == 0 else "error with a cause"] += 1
             shutil.rmtree(folder)
@@ -216,14 +270,17 @@ class Harness:
 
     def check_not_mixed(self, what: str, job: Job, folder: Path) -> None:
         """Outputs are those of the input before its change, or of the input after it."""
-        written = {name: (folder / name).read_bytes() for name in job.outputs}
+        written = self.written(job, folder)
         if written == self.reference[job.name]:
             return
         for name in job.outputs:
             (folder / name).unlink()
         code, _ = self.run(folder, job.arguments)
-        if code != 0 or written != {name: (folder / name).read_bytes() for name in job.outputs}:
+        if code != 0 or written != self.written(job, folder):
             self.fail(f"{what}: the result is neither that of the old nor that of the new input")
+
+    def written(self, job: Job, folder: Path) -> dict[str, bytes]:
+        return {name: self.content(folder / name) for name in job.outputs}
 
     def folder_vanishes(self, base: Path, job: Job) -> None:
         outcomes: Counter = Counter()
@@ -242,28 +299,49 @@ class Harness:
         self.note("folder removed", job.name, outcomes)
 
     def little_memory(self, base: Path, job: Job) -> None:
+        """Limits between what the program needs to start and a little more than what the job needs."""
         outcomes: Counter = Counter()
+        # Threads reserve far more address space for their allocations than they use, and a backtrace needs memory itself.
+        environment = {"MALLOC_ARENA_MAX": "1", "RUST_BACKTRACE": "0"}
+        least = self.peak(base, ["--version"], environment)
+        folder = self.folder(base)
+        most = self.peak(folder, job.arguments, environment)
+        shutil.rmtree(folder)
         for _ in range(max(3, self.trials // 5)):
             folder = self.folder(base)
-            # From about what the program needs to start to several times as much.
-            bytes_ = int(2 ** self.random.uniform(24.5, 27))
+            bytes_ = int(self.random.uniform(least, 1.1 * most))
             limit = lambda bytes_=bytes_: resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
-            try:
-                code, errors = self.run(folder, job.arguments, prepare=limit)
-            except (OSError, subprocess.SubprocessError):
-                outcomes["could not start"] += 1
-                continue
-            # The system's loader and thread library give up with their own messages and codes.
+            what = f"{job.name} with {bytes_ >> 20} MB of {most >> 20}"
+            code, errors = self.run(folder, job.arguments, prepare=limit, environment=environment)
+            # The system's loader gives up with its own messages and codes, and the library for gzip with a panic.
             if code == 127 or "error while loading" in errors:
                 outcomes["could not start"] += 1
+            elif "zlib-rs" in errors and "MemError" in errors:
+                self.check_whole(what, job, folder)
+                outcomes["out-of-memory message"] += 1
             elif code in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGKILL):
                 # A stack that cannot grow: the system ends the program, which cannot say anything.
-                self.check_whole(f"{job.name} with {bytes_ >> 20} MB", job, folder)
+                self.check_whole(what, job, folder)
                 outcomes["ended by the system"] += 1
             else:
-                outcomes[self.outcome(f"{job.name} with {bytes_ >> 20} MB", job, folder, code, errors)] += 1
+                outcomes[self.outcome(what, job, folder, code, errors)] += 1
             shutil.rmtree(folder)
+        if self.trials >= 10 and set(outcomes) == {"completed"}:
+            self.fail(f"{job.name}: no limit of address space was felt")
         self.note("little address space", job.name, outcomes)
+
+    def peak(self, folder: Path, arguments: list[str], environment: dict[str, str]) -> int:
+        """The most address space of an undisturbed run, in bytes."""
+        peaks = [0]
+
+        def during(process) -> None:
+            while process.poll() is None:
+                found = re.search(r"VmPeak:\s*(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+                peaks.append(1024 * int(found[1]) if found else 0)
+                time.sleep(0.0005)
+
+        self.run(folder, arguments, during=during, environment=environment)
+        return max(peaks)
 
     def no_rights(self, base: Path, job: Job) -> None:
         """A folder that may not be written to, an input that may not be read."""
@@ -300,8 +378,9 @@ class Harness:
                 if fault == self.full_disk and not self.can_mount(base):
                     print("skipped: a full disk needs the right to mount one")
                     continue
-                for job in JOBS:
-                    fault(base, job)
+                for job in self.jobs:
+                    if not job.only or fault.__name__ in job.only:
+                        fault(base, job)
         times = sum(times for _, _, times, _ in self.table)
         print(f"faults: {times - len(self.broken)} passed, {len(self.broken)} failed")
         return 1 if self.broken else 0
@@ -329,15 +408,19 @@ class Harness:
             code, errors = self.run(base, arguments)
             if code != 0:
                 sys.exit(f"cannot prepare: {errors}")
+        (self.inputs / "stream.py").write_text(STREAM)
+        if subprocess.run([self.python, "-c", "import unmissed"], cwd=self.inputs, stderr=subprocess.DEVNULL).returncode != 0:
+            print(f"skipped: streaming evaluation needs the Python package in {self.python}")
+            self.jobs = [job for job in self.jobs if not job.is_python]
         self.reference, self.seconds = {}, {}
-        for job in JOBS:
+        for job in self.jobs:
             folder = self.folder(base)
             start = time.monotonic()
             code, errors = self.run(folder, job.arguments)
             self.seconds[job.name] = time.monotonic() - start
             if code != 0:
                 sys.exit(f"{job.name} does not run: {errors}")
-            self.reference[job.name] = {name: (folder / name).read_bytes() for name in job.outputs}
+            self.reference[job.name] = self.written(job, folder)
             shutil.rmtree(folder)
 
 
@@ -348,7 +431,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=120, help="seconds after which a command counts as stuck; default: 120")
     parser.add_argument("--only", nargs="+", choices=FAULTS, default=[], help="faults to try; default: all")
+    parser.add_argument("--jobs", nargs="+", choices=[job.name for job in JOBS], default=[], help="commands to disturb; default: all")
+    parser.add_argument("--python", default=sys.executable, help="for streaming evaluation; default: the one that runs this")
     parser.add_argument("--short", action="store_true")
-    given = parser.parse_args()
-    trials = given.trials or (2 if given.short else 50)
-    sys.exit(Harness(given.program, trials, given.seed, given.timeout, given.short, given.only).main())
+    sys.exit(Harness(parser.parse_args()).main())
