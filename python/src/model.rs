@@ -194,6 +194,10 @@ pub(crate) fn train<'py>(
     found.set_item("unconverged", trained.unconverged)?;
     found.set_item("unused", trained.unused.is_some())?;
     found.set_item("uncorrected", trained.uncorrected)?;
+    found.set_item("raised", trained.outcome.raised_propensities)?;
+    found.set_item("shrunken", trained.outcome.shrunken_propensities)?;
+    let curve = trained.about.propensity.as_ref().and_then(|origin| origin.curve());
+    found.set_item("curve", curve.map(|curve| curve.short()))?;
     Ok((Linear { model, about: trained.about }, found))
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Given<'py> {
     notes: Vec<String>,
 }
 
-const SOURCES: [ValueSource; 5] = ValueSource::ALL;
+const SOURCES: [ValueSource; 6] = ValueSource::ALL;
 const BOUNDS: [(&str, Bounding); 4] =
     [("exact", Bounding::Exact), ("upper", Bounding::Upper), ("lower", Bounding::Lower), ("none", Bounding::None)];
 

@@ -32,6 +32,16 @@ if TYPE_CHECKING:
     from .types import FeaturesLike, LabelsLike, NumbersLike, Path, PropensityLike, RateLike, TargetsLike, WeightsLike
 
 
+def warn_adjusted(shrunken: bool, raised: int, model_labels: int) -> None:
+    """Says how the propensities that training used differ from those that were given."""
+    if raised:
+        how = "are observed more often than their propensity allows, and it was raised"
+        warnings.warn(f"{raised} of {model_labels} labels {how}", stacklevel=4)
+    if shrunken:
+        how = "were shrunken towards their trend in label frequency: estimate_propensity('shrunken', ...) and fit(..., controlled=) avoid it"
+        warnings.warn(f"the propensities are mostly noise, judged by their own intervals, and {how}", stacklevel=4)
+
+
 @listed("losses")
 class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """One linear scorer for each label: plain, or corrected for missing labels with propensities.
@@ -307,6 +317,10 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if found["unused"]:
             unused = "does not use propensities: loss='auto' does, or divide by them in predict_top_k"
             warnings.warn(f"'{self.loss}' {unused}", stacklevel=3)
+        if found["curve"]:
+            measured = "unless its constants were fitted to a controlled set, nothing about missing labels was measured on these data"
+            warnings.warn(f"the propensities come from a curve ({found['curve']}): {measured}", stacklevel=3)
+        warn_adjusted(found["shrunken"], found["raised"], len(self.classes_))
         if found["unconverged"]:
             where = f"{found['unconverged']} of {len(self.classes_)} labels"
             advice = "increase max_iter, tol or decay"

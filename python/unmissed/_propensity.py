@@ -19,7 +19,7 @@ from ._work import working
 if TYPE_CHECKING:
     from .types import LabelsLike, NumbersLike, Path, PropensityLike
 
-SOURCES = ("estimated", "curve", "clipped", "raised", "not-identified")
+SOURCES = ("estimated", "curve", "clipped", "raised", "not-identified", "direct")
 
 
 def _codes(given: Any, what: str) -> Array:
@@ -67,7 +67,7 @@ class Propensities:
     bound : str
         ``"exact"``, ``"upper"`` (the truth may be lower) or ``"none"``.
     sources : list of str or None
-        For each label ``"estimated"``, ``"curve"``, ``"clipped"``, ``"raised"`` or ``"not-identified"``.
+        For each label ``"estimated"``, ``"direct"``, ``"curve"``, ``"clipped"``, ``"raised"`` or ``"not-identified"``.
     counts : numpy.ndarray or None
         Training positives of each label, where they are known.
     fit : dict or None

@@ -14,7 +14,7 @@ from ._checks import array, file, number, optional, text, whole
 from ._data import Data, to_csr
 from ._ignored import ignored_pairs
 from ._inputs import Array, Matrix
-from ._models import _controlled, _of_matrix, _rows_of, _seed
+from ._models import _controlled, _of_matrix, _rows_of, _seed, warn_adjusted
 from ._optimize import lines_of
 from ._propensity import as_propensities, propensities_of_counts
 from ._registry import listed
@@ -223,6 +223,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             raise ValueError("resume= and max_size= are for a model that is trained into a file: pass it as path=")
         with working(self.n_jobs, self.verbose) as how:
             self._take(_core.train_tree(_inputs.features(rows, "X"), labels, settings, how))
+        adjusted = json.loads(self.model_.about).get("adjusted") or {"shrunken": False, "raised": 0}
+        warn_adjusted(adjusted["shrunken"], adjusted["raised"], len(self.classes_))
         return self
 
     def _take(self, model: _core.Trees) -> None:

@@ -248,3 +248,17 @@ fn later_labels_are_trained_on() {
     let text = dir.run("train train.txt -o half --later train_clean.txt --later-rows rows.csv").ok();
     assert!(text.contains("later labels of 450 of 900 rows") && text.contains("row-dependent"), "{text}");
 }
+
+/// A direct estimate from few controlled rows is mostly noise. Training notices it also when the estimate comes from a file.
+#[test]
+fn noisy_direct_estimates_from_a_file_are_shrunken() {
+    let dir = Workdir::new();
+    dir.run("generate survey -o . --users 900 --test-users 100 --controlled-users 50 --items 30 --shown 8 --dim 5").ok();
+    for (estimator, shrunken) in [("direct", true), ("shrunken", false)] {
+        let evidence = "--train train.txt --controlled controlled.txt --rate 8/30";
+        dir.run(&format!("propensity estimate {estimator} {evidence} -o {estimator}.csv")).ok();
+        let train = format!("train train.txt -o m --propensity table:{estimator}.csv");
+        assert_eq!(dir.json(&train)["settings"]["shrunken_propensities"], shrunken, "{estimator}");
+        assert_eq!(dir.run(&train).ok().contains("mostly noise"), shrunken, "{estimator}");
+    }
+}

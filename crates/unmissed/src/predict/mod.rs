@@ -20,7 +20,7 @@ mod top;
 pub mod tree;
 pub(crate) mod weighting;
 
-pub use file::{About, BlockStore};
+pub use file::{About, AdjustedPropensities, BlockStore};
 pub use model::{Block, Model, Normalize};
 pub use options::PredictOptions;
 pub use summary::ModelSummary;

@@ -26,6 +26,8 @@ pub enum ValueSource {
     /// From data about this label.
     #[default]
     Estimated,
+    /// From the counts of this label alone, however few they are.
+    Direct,
     /// From a curve in the label's frequency: a model, or the fit that fills what the data do not tell.
     Curve,
     /// Came out above 1 and was set to 1.
@@ -37,14 +39,21 @@ pub enum ValueSource {
 }
 
 impl ValueSource {
-    /// All of them.
-    pub const ALL: [ValueSource; 5] =
-        [ValueSource::Estimated, ValueSource::Curve, ValueSource::Clipped, ValueSource::Raised, ValueSource::NotIdentified];
+    /// All of them, in the order of the numbers that stand for them in Python's pickles.
+    pub const ALL: [ValueSource; 6] = [
+        ValueSource::Estimated,
+        ValueSource::Curve,
+        ValueSource::Clipped,
+        ValueSource::Raised,
+        ValueSource::NotIdentified,
+        ValueSource::Direct,
+    ];
 
     /// The word in files.
     pub fn name(self) -> &'static str {
         match self {
             ValueSource::Estimated => "estimated",
+            ValueSource::Direct => "direct",
             ValueSource::Curve => "curve",
             ValueSource::Clipped => "clipped",
             ValueSource::Raised => "raised",

@@ -176,7 +176,7 @@ fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, s
     }
     let known = ValueSource::of_name(source);
     if known.is_none() && !source.is_empty() {
-        return Err(crate::spec::unknown("source", source, &["estimated", "curve", "clipped"]));
+        return Err(crate::spec::unknown("source", source, &ValueSource::ALL.map(ValueSource::name)));
     }
     Ok(Row {
         line: 0,

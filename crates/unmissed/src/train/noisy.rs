@@ -1,13 +1,14 @@
 //! Estimates that are mostly noise: label by label from a few controlled positives, each propensity may be wrong by a large factor,
 //! and the labels whose propensity is smallest by chance are ranked first everywhere.
 //!
-//! Only direct estimates are looked at: others, `shrunken` above all, have taken their noise into account.
+//! Only direct estimates are looked at, which their sources tell, also when they come from a file: others, `shrunken` above all, have taken
+//! their noise into account.
 //!
 //! Whether propensities are like that can be seen from their intervals. With `x_j = ln(1/p_j)`, s_j the standard error that the
 //! interval (taken for one of 95 %) stands for, and `m_j = a + b ln(n_j + 1/2)` fitted to the x_j, the variance of labels around m_j is
-//! `tau^2 + s_j^2`, of which tau^2 (by DerSimonian and Laird's moments) is theirs. Where noise is most of it, on average over labels, and
-//! shows in the values (so that they were not shrunken before), training takes the posterior means
-//! `m_j + tau^2 / (tau^2 + s_j^2) (x_j - m_j)`.
+//! `tau^2 + s_j^2`, of which tau^2 (by DerSimonian and Laird's moments) is theirs. Where noise is most of it, on average over labels,
+//! training takes the posterior means `m_j + tau^2 / (tau^2 + s_j^2) (x_j - m_j)`. A label without a controlled positive counts as complete here, with
+//! all the uncertainty of its interval.
 //!
 //! # Reference
 //! DerSimonian, Laird: *Meta-analysis in clinical trials*, Controlled Clinical Trials 1986.
@@ -15,8 +16,6 @@
 use crate::error::Result;
 use crate::propensity::{Propensities, ValueSource};
 
-/// The origin of direct estimates.
-const DIRECT: &str = "direct";
 /// Half the width of an interval in standard errors.
 const HALF_WIDTH: f64 = 1.96;
 /// Above this share of noise, on average over labels, the noise is taken out.
@@ -35,7 +34,7 @@ struct Known {
 
 /// Direct estimates with their noise taken out; `None` where they say more than it hides, nobody knows, or they are others.
 pub(super) fn without_noise(given: &Propensities, counts: &[u64]) -> Result<Option<Propensities>> {
-    if !given.origin().name().starts_with(DIRECT) {
+    if !given.sources().contains(&ValueSource::Direct) {
         return Ok(None);
     }
     let known: Vec<Known> = counts.iter().enumerate().filter_map(|(label, count)| known(given, label, *count)).collect();
@@ -52,8 +51,7 @@ pub(super) fn without_noise(given: &Propensities, counts: &[u64]) -> Result<Opti
     let own = ((sum - free) / (weights - squares / weights)).max(0.0);
     let share = |label: &Known| own / (own + label.variance);
     let noise = known.iter().map(|label| 1.0 - share(label)).sum::<f64>() / known.len() as f64;
-    let spread = known.iter().map(|label| rest(label, line).powi(2) / label.variance).sum::<f64>() / free;
-    if noise <= MOSTLY || spread < MOSTLY {
+    if noise <= MOSTLY {
         return Ok(None);
     }
     let with_own: Vec<f64> = known.iter().map(|label| 1.0 / (own + label.variance)).collect();
@@ -111,6 +109,7 @@ mod tests {
             Some(Interval { low: at(1.0), high: at(-1.0) })
         };
         let p = Propensities::new("direct", x.iter().map(|x| (-x).exp()).collect()).unwrap();
+        let p = p.with_sources(vec![ValueSource::Direct; LABELS]).unwrap();
         (p.with_intervals(x.iter().map(interval).collect()).unwrap(), truth, counts)
     }
 
@@ -133,16 +132,12 @@ mod tests {
     fn estimates_that_say_something_and_those_that_were_shrunken_stay() {
         let (precise, _, counts) = estimates(0.8, 0.3);
         assert_eq!(without_noise(&precise, &counts).unwrap(), None);
-        // On their line, with intervals that have the noise in them.
-        let (smooth, _, counts) = estimates(0.0, 0.02);
-        let wide = smooth.values().iter().map(|p| Some(Interval { low: 0.3 * p, high: (3.0 * p).min(1.0) }));
-        let shrunken = smooth.clone().with_intervals(wide.collect()).unwrap();
-        assert_eq!(without_noise(&shrunken, &counts).unwrap(), None);
-        let bare = Propensities::new("direct", smooth.values().to_vec()).unwrap();
-        assert_eq!(without_noise(&bare, &counts).unwrap(), None);
         let (noisy, _, counts) = estimates(0.1, 0.8);
-        let intervals = (0..LABELS as u32).map(|label| noisy.interval(label)).collect();
-        let other = Propensities::new("shrunken", noisy.values().to_vec()).unwrap().with_intervals(intervals).unwrap();
-        assert_eq!(without_noise(&other, &counts).unwrap(), None);
+        let shrunken = noisy.clone().with_sources(vec![ValueSource::Estimated; LABELS]).unwrap();
+        assert_eq!(without_noise(&shrunken, &counts).unwrap(), None);
+        // Without intervals nobody knows.
+        let bare = Propensities::new("direct", noisy.values().to_vec()).unwrap();
+        let bare = bare.with_sources(vec![ValueSource::Direct; LABELS]).unwrap();
+        assert_eq!(without_noise(&bare, &counts).unwrap(), None);
     }
 }

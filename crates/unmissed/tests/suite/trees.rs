@@ -78,6 +78,9 @@ proptest! {
         let options = PredictOptions { k, weights: weighted.then_some(&weights), ..PredictOptions::default() };
         let found = model.predict(features, &options, TreeSearch::default()).unwrap();
         assert_same(&found.scores, &brute_force(&model, features, k, |_, label| Some(weight(label))));
+        // A cap that no row reaches changes nothing.
+        let free = model.predict(features, &options, TreeSearch { beam: None, max_nodes: Some(1 << 40) }).unwrap();
+        prop_assert_eq!((free.scores, free.capped_rows), (found.scores.clone(), 0));
         prop_assert_eq!(found.capped_rows, 0);
         // Single rows are looked up in another way than many.
         for row in 0..3 {
@@ -127,6 +130,9 @@ fn beams_and_caps_end_searches_early_and_say_so() {
     assert!(narrow.nodes < exact.nodes && narrow.scores != exact.scores);
     let capped = model.predict(features, &options, TreeSearch { beam: None, max_nodes: Some(3) }).unwrap();
     assert!(capped.nodes <= 900 && capped.capped_rows > 200, "{} {}", capped.nodes, capped.capped_rows);
+    let several = train(TreeRequest { trees: 3, ..request("random:branch=3,leaf=4") }, &data);
+    let capped = several.predict(features, &options, TreeSearch { beam: None, max_nodes: Some(3) }).unwrap();
+    assert!(capped.capped_rows > 200, "{}", capped.capped_rows);
     for broken in [TreeSearch { beam: Some(0), max_nodes: None }, TreeSearch { beam: None, max_nodes: Some(0) }] {
         assert!(model.predict(features, &options, broken).is_err());
     }
@@ -306,6 +312,16 @@ fn the_plug_in_is_right_when_labels_go_missing_together() {
     for (found, truth) in found.row(0).1.iter().chain(found.row(1).1).zip([0.9, 0.6, 0.0, 0.0, 0.0, 0.0, 0.9, 0.6]) {
         assert!((found - truth).abs() < 0.05, "{found} not {truth}");
     }
+    // Of the node above labels 0 and 1, which is relevant to 96 % of the rows of its group, a product of propensities would find less than half.
+    let (mut product, mut of_group) = (0.0, 0.0);
+    for row in 0..data.rows() {
+        let Features::Sparse(x) = data.features().unwrap() else { unreachable!("made above") };
+        if x.row_ids(row) == [0] {
+            product += 1.0 - data.labels().row_ids(row).iter().map(|label| 1.0 - 1.0 / p.get(*label)).product::<f64>();
+            of_group += 1.0;
+        }
+    }
+    assert!(product / of_group < 0.5, "{}", product / of_group);
     // Counts rank alike, though their scores are shares.
     let counted = TreeRequest { correction: TreeCorrection::Count, ..settled };
     let counted = TreeTrainer::new(counted).propensities(&p).train(&data).unwrap().0;

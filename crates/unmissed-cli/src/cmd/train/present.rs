@@ -18,6 +18,11 @@ pub(super) struct Shape {
 /// Rows of the table of trials that people are shown; programs and the model have all.
 const SHOWN: usize = 30;
 
+/// What to know about propensities that were changed before training.
+pub(super) const SHRUNKEN: &str = "The propensities are mostly noise, judged by their own intervals: they were shrunken towards their trend in label \
+     frequency before training. 'unmissed propensity estimate shrunken' does this from the controlled set itself, and \
+     'train --controlled' needs no propensities.";
+
 pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outcome<Document> {
     let mut document = Document::new().table(summary(trained, &shape, time));
     if let Some(choice) = &trained.choice {
@@ -38,11 +43,7 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
         ));
     }
     if trained.outcome.shrunken_propensities {
-        document = document.note(
-            "The propensities are mostly noise, judged by their own intervals: they were shrunken towards their trend in label \
-             frequency before training. 'unmissed propensity estimate shrunken' does this from the controlled set itself, and \
-             'train --controlled' needs no propensities.",
-        );
+        document = document.note(SHRUNKEN);
     }
     if let Some(stack) = &trained.stack {
         document = document.table(compared(stack)).note(verdict(stack));
@@ -181,8 +182,8 @@ fn assumed(trained: &Trained) -> Option<String> {
     let origin = trained.about.propensity.as_ref()?;
     let curve = origin.curve()?;
     Some(format!(
-        "The propensities ({}) come from a curve with assumed constants: nothing about missing labels was measured on these data. \
-         A controlled set (--controlled) or later labels (--later) would measure it.",
+        "The propensities ({}) come from a curve: unless its constants were fitted to a controlled set, they are assumed, and nothing about missing \
+         labels was measured on these data. A controlled set (--controlled) or later labels (--later) would measure it.",
         curve.short()
     ))
 }

@@ -1,6 +1,6 @@
 //! `unmissed train --tree`: classifiers on the nodes of trees over labels.
 
-use super::present::{compared, verdict};
+use super::present::{SHRUNKEN, compared, verdict};
 use super::request::controlled;
 use super::{Args, ControlledData};
 use crate::app::{App, Outcome};
@@ -149,11 +149,22 @@ fn document(trained: &TreeTrained, size: u64, rows: usize, time: Duration) -> Ou
              or the propensities are off.",
         );
     }
+    if let Some(adjusted) = about.adjusted {
+        if adjusted.shrunken {
+            document = document.note(SHRUNKEN);
+        }
+        if adjusted.raised > 0 {
+            let raised = adjusted.raised;
+            document = document.note(format!(
+                "{raised} labels are observed more often than their propensity allows: the propensity was raised to the observed rate."
+            ));
+        }
+    }
     if let Some(table) = &about.recalibration {
         document = document.table(compared(table)).note(verdict(table));
     }
     let data = json!({
-        "rows": rows, "recalibration": about.recalibration, "logits_by_count": about.logits_by_count, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
+        "rows": rows, "recalibration": about.recalibration, "logits_by_count": about.logits_by_count, "adjusted": about.adjusted, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
         "file_bytes": size, "estimated_bytes": trained.estimated_size, "resumed": trained.resumed, "parts": trained.parts,
         "seconds": time.as_secs_f64(),
     });
@@ -182,4 +193,15 @@ pub(crate) fn summary_rows(summary: &TreeSummary, about: &About, table: &mut Tab
         table.row([Cell::from("added to logits per doubling of rows"), number(about.logits_by_count)]);
     }
     table.row([Cell::from("nonzero weights"), Cell::Int(summary.nonzeros as i64)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::parsed;
+
+    #[test]
+    fn without_options_the_request_is_the_library_s_default() {
+        assert_eq!(request(&parsed("DATA -o MODEL --tree"), "kmeans").unwrap(), TreeRequest::default());
+    }
 }

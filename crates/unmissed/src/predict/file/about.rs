@@ -34,12 +34,24 @@ pub struct About {
     /// What was added to the logits on trees for each doubling of the rows of a lane, as held-out rows decided.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub logits_by_count: f64,
+    /// What was changed about the propensities of a model on trees, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adjusted: Option<AdjustedPropensities>,
     /// What training took and found. Files call it as their first version did.
     #[serde(rename = "settings")]
     pub outcome: Option<TrainOutcome>,
     /// Training positives of each label: propensities of curves follow from them.
     #[serde(skip)]
     pub label_counts: Option<Vec<u64>>,
+}
+
+/// How the propensities that were used differ from those that were given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdjustedPropensities {
+    /// Labels that are observed on more rows than their propensity allows: it was raised to their frequency.
+    pub raised: usize,
+    /// Whether they were mostly noise, which was taken out.
+    pub shrunken: bool,
 }
 
 /// The settings that a model was trained with, and what was found on the way.
@@ -98,6 +110,7 @@ impl About {
             tree: None,
             recalibration: None,
             logits_by_count: 0.0,
+            adjusted: None,
             outcome: None,
             label_counts: None,
         }
@@ -146,6 +159,7 @@ impl From<AboutOfVersion1> for About {
             tree: None,
             recalibration: None,
             logits_by_count: 0.0,
+            adjusted: None,
             outcome,
             label_counts: None,
         }

@@ -50,7 +50,7 @@ mod tree_of_version_3;
 mod tree_store;
 mod tuning;
 
-pub use about::{About, TrainOutcome};
+pub use about::{About, AdjustedPropensities, TrainOutcome};
 pub use calibration::Calibration;
 pub(crate) use calibration::place;
 pub use choice::{Candidate, Choice};

@@ -106,9 +106,9 @@ impl Search<'_> {
     /// The same of several trees.
     fn several(&self, work: &mut Work) -> Result<Vec<RowFound>> {
         let trees = self.model.trees.len();
-        let exact = self.ranking.search == TreeSearch::default();
+        let exact = self.ranking.search.beam.is_none();
         let mut known: Vec<Known> = (0..trees).map(|_| Known::new(self.chunk.rows())).collect();
-        // What is not searched to the end gets some labels more from each tree.
+        // With a beam, each tree gives some labels more.
         let (k, floor) = match exact {
             true => (self.ranking.k, self.ranking.floor(&[])),
             false => (self.ranking.k.saturating_mul(2), f64::NEG_INFINITY),
@@ -137,6 +137,7 @@ impl Search<'_> {
             let rows: Vec<RowGoal> = all.iter().map(floor).filter(open).collect();
             let lists = self.model.search_tree(&self.in_tree(tree), &rows, Some(known), work)?;
             collect_pairs(&rows, &lists, &mut more);
+            rows.iter().zip(&lists).for_each(|(goal, list)| found[goal.row as usize].capped |= list.capped);
         }
         more.sort_unstable();
         more.dedup();

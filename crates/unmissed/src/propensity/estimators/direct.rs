@@ -206,7 +206,7 @@ impl Direct {
         let (inverses, variances): (Vec<f64>, Vec<f64>) = (0..self.len()).map(|label| self.score(label)).unzip();
         let values: Vec<f64> = (0..self.len()).map(|label| self.propensity(label).unwrap_or(1.0)).collect();
         let source = |label: usize| match self.inverse(label) {
-            Some(q) if q >= 1.0 => ValueSource::Estimated,
+            Some(q) if q >= 1.0 => ValueSource::Direct,
             _ => ValueSource::Clipped,
         };
         let sources = (0..self.len()).map(source).collect();
@@ -280,7 +280,7 @@ impl Direct {
     pub fn write_to(&self, put: impl FnMut(&str) -> Result<()>) -> Result<()> {
         let cells = (0..self.len()).map(|label| {
             let clipped = self.inverse(label).is_some_and(|q| q < 1.0);
-            let source = self.propensity(label).map(|_| if clipped { ValueSource::Clipped } else { ValueSource::Estimated });
+            let source = self.propensity(label).map(|_| if clipped { ValueSource::Clipped } else { ValueSource::Direct });
             let (inverse, variance) = self.score(label);
             let score = Some(ScoreCells { inverse, variance: Some(variance), errors: Vec::new() });
             Cells { propensity: self.propensity(label), interval: self.interval(label), source, score }
@@ -312,6 +312,7 @@ mod tests {
         for label in 0..3 {
             assert_eq!((read.get(label), read.score_inverse(label)), (made.get(label), made.score_inverse(label)));
             assert_eq!(read.inverse_variance(label), made.inverse_variance(label));
+            assert_eq!(read.source(label), made.source(label), "training asks for it");
         }
     }
 }

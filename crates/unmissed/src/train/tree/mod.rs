@@ -20,11 +20,12 @@ use crate::data::{Csr, Dataset, Features, KnownPair, LabelStats, Labels};
 use crate::error::{Error, Result};
 use crate::predict::file::TreeStore;
 use crate::predict::tree::weights::{Blocks, Weights};
-use crate::predict::{About, Normalize, TreeModel};
+use crate::predict::{About, AdjustedPropensities, Normalize, TreeModel};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::request::{NormalizeChoice, TrainPropensity, TreeCorrection, TreeRequest};
 use crate::train::evidence::{ControlledRows, SettledRows};
+use crate::train::noisy::without_noise;
 use crate::train::stack::{Evidence, recalibrate};
 use crate::tree::{LabelRows, Tree, TreeData};
 use fit::{Fit, check_memory};
@@ -176,7 +177,9 @@ impl<'a> TreeTrainer<'a> {
             return Err(Error::value("there is nothing to train on").expected("at least one row and one label"));
         }
         let stats = LabelStats::of(data.labels());
-        let propensities = self.used_propensities(&stats)?;
+        let counts = stats.dense_counts()?;
+        let given = self.given_propensities(&stats)?;
+        let (propensities, adjusted) = given.map(|given| adjusted(given, &counts, data.rows())).transpose()?.unzip();
         let inverse = propensities.as_ref().map(|propensities| self.inverse(propensities));
         let normalize = match request.normalize {
             NormalizeChoice::Auto => Normalize::usual(features),
@@ -186,7 +189,8 @@ impl<'a> TreeTrainer<'a> {
         let mut about = About::new("logistic", request.seed);
         about.propensity = propensities.map(|propensities| propensities.origin().clone());
         about.rows = Some(data.rows() as u64);
-        about.label_counts = Some(stats.dense_counts()?);
+        about.adjusted = adjusted.flatten();
+        about.label_counts = Some(counts);
         let prune = request.prune.unwrap_or(TreeRequest::usual_prune(data.labels().cols()));
         about.tree = Some(TreeRequest { prune: Some(prune), ..request.clone() });
         let (features, label_rows) = (scaled(features, normalize)?, LabelRows::of(data.labels())?);
@@ -232,7 +236,7 @@ impl<'a> TreeTrainer<'a> {
     }
 
     /// The propensities of all labels, when there are any.
-    fn used_propensities(&self, stats: &LabelStats) -> Result<Option<Propensities>> {
+    fn given_propensities(&self, stats: &LabelStats) -> Result<Option<Propensities>> {
         let labels = stats.labels();
         let propensities = match (self.propensities, &self.request.propensity) {
             (Some(given), _) => given.clone(),
@@ -257,6 +261,18 @@ impl<'a> TreeTrainer<'a> {
         let most = self.request.clip.unwrap_or(f64::INFINITY);
         propensities.inverse().into_iter().map(|inverse| inverse.min(most)).collect()
     }
+}
+
+/// Propensities as trees use them, and what was changed about them: estimates that are mostly noise are shrunken, and no label is observed more
+/// often than its propensity allows.
+fn adjusted(given: Propensities, counts: &[u64], rows: usize) -> Result<(Propensities, Option<AdjustedPropensities>)> {
+    let calm = without_noise(&given, counts)?;
+    let shrunken = calm.is_some();
+    let propensities = calm.unwrap_or(given);
+    let least: Vec<f64> = counts.iter().map(|count| *count as f64 / rows as f64).collect();
+    let raised = propensities.values().iter().zip(&least).filter(|(p, least)| p < least).count();
+    let adjusted = AdjustedPropensities { raised, shrunken };
+    Ok((propensities.raised(&least)?, (raised > 0 || shrunken).then_some(adjusted)))
 }
 
 /// What training reads, checked.
