@@ -168,6 +168,19 @@ def test_tensors_are_evaluated_as_arrays_are(device, dtype, way):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_ignored_pairs_do_not_shorten_the_lists_of_tensors(device, way, tmp_path):
+    rng = np.random.default_rng(6)
+    y = (rng.random((50, 30)) < 0.2).astype(np.int8)
+    scores = torch.tensor(rng.random((50, 30)).astype(np.float32))
+    # The best labels of most rows may not be predicted.
+    pairs = [(row, int(label)) for row in range(50) for label in torch.topk(scores[row], row % 6).indices]
+    (tmp_path / "ignored.txt").write_text("".join(f"{row} {label}\n" for row, label in pairs))
+    wanted = um.evaluate(y, scores.numpy(), ignore=pairs).to_dict()["rows"]
+    for ignore in (pairs, tmp_path / "ignored.txt"):
+        assert um.Evaluator(30).update(y, scores.to(device), ignore=ignore).compute().to_dict()["rows"] == wanted
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_numbers_that_are_none_are_located(device, way):
     y = torch.eye(3, device=device)
     scores = torch.rand(3, 3, device=device)

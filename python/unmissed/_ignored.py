@@ -35,6 +35,13 @@ def ignored_pairs(value: Any, rows: int, columns: int, what: str = "ignore") -> 
     return found
 
 
+def most_ignored(pairs: str | Matrix | None, columns: int) -> int:
+    """How many labels of a row are ignored at most; a file is not looked into."""
+    if pairs is None:
+        return 0
+    return columns if isinstance(pairs, str) else int(np.diff(pairs.indptr).max(initial=0))
+
+
 def _of_pairs(pairs: np.ndarray[Any, Any], rows: int, columns: int, what: str) -> Matrix:
     for place, (name, most) in enumerate((("row", rows), ("label", columns))):
         wrong = np.flatnonzero((pairs[:, place] < 0) | (pairs[:, place] >= most))

@@ -12,7 +12,7 @@ from . import _core, _frames, _inputs
 from ._batches import batch_labels, batch_scores
 from ._checks import array, number, optional, text, texts, whole
 from ._choices import groups_of, lengths, named_models, rate_of, several
-from ._ignored import ignored_pairs
+from ._ignored import ignored_pairs, most_ignored
 from ._propensity import as_propensities
 from ._report import Report
 from ._work import working
@@ -203,14 +203,16 @@ class Evaluator:
             y_true = _frames.aligned(y_true, columns, of_labels, "the rows before", rows=False)
             named = [(name, _frames.aligned(one, y_true, f"{of_scores}[{name!r}]", of_labels)) for name, one in named]
         truth = batch_labels(y_true, of_labels, self.n_labels)
-        most = max(self._request["ks"])
+        ignored = ignored_pairs(ignore, truth.rows, self.n_labels)
+        # What is ignored is removed by the library: as many entries more must reach it.
+        most = max(self._request["ks"]) + most_ignored(ignored, self.n_labels)
         models = []
         for name, one in named:
             found = batch_scores(one, of_scores if len(named) == 1 else f"{of_scores}[{name!r}]", self.n_labels, most)
             if found.rows != truth.rows:
                 raise ValueError(f"{of_scores} has another number of rows than {of_labels}: expected {truth.rows}, found {found.rows}")
             models.append(found)
-        batch = {"truth": truth, "models": models, "rows": _numbers(rows), "ignore": ignored_pairs(ignore, truth.rows, self.n_labels)}
+        batch = {"truth": truth, "models": models, "rows": _numbers(rows), "ignore": ignored}
         native = self._native if self._native is not None else self._make(names)
         try:
             with working(self.n_jobs, False) as how:
