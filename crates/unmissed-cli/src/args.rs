@@ -251,19 +251,19 @@ pub(crate) fn stem(path: &Path) -> String {
     stem.to_owned()
 }
 
+/// The arguments of a command that these options give, for tests of the request that they fill.
+#[cfg(test)]
+pub(crate) fn parsed<A: Args>(options: &str) -> A {
+    let words = std::iter::once("unmissed").chain(options.split_whitespace());
+    A::from_arg_matches(&A::augment_args(clap::Command::new("unmissed")).get_matches_from(words)).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Command {
-        #[command(flatten)]
-        global: Global,
-    }
 
     #[test]
     fn files_are_bounded_as_the_library_bounds_them() {
-        assert_eq!(Command::parse_from(["unmissed"]).global.max_size, unmissed::data::DEFAULT_MAX_SIZE);
+        assert_eq!(parsed::<Global>("").max_size, unmissed::data::DEFAULT_MAX_SIZE);
     }
 }

@@ -91,8 +91,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
 }
 
-fn plan(args: &PlanArgs, app: &App) -> Outcome<()> {
-    let request = AnnotateRequest {
+fn request(args: &PlanArgs) -> Result<AnnotateRequest> {
+    Ok(AnnotateRequest {
         budget: args.budget,
         k: KList::new(&args.k)?,
         seed: args.seed.seed,
@@ -100,7 +100,11 @@ fn plan(args: &PlanArgs, app: &App) -> Outcome<()> {
         check_observed: args.check_observed,
         assumed: args.assumed,
         wanted: args.wanted,
-    };
+    })
+}
+
+fn plan(args: &PlanArgs, app: &App) -> Outcome<()> {
+    let request = request(args)?;
     inputs::check_names(&args.predictions)?;
     let files = ["pairs.csv", "judge.html", PLAN_FILE, "machine.csv"].map(|name| args.output.join(name));
     check_new(&files)?;
@@ -205,4 +209,15 @@ fn document(plan: &AnnotationPlan, expected: &[ExpectedInterval]) -> Outcome<Doc
         "expected": expected,
     });
     Ok(Document::new().table(strata).table(intervals).note(note).data(data)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::parsed;
+
+    #[test]
+    fn without_options_the_request_is_the_library_s_default() {
+        assert_eq!(request(&parsed("--test DATA --predictions SCORES -o DIR")).unwrap(), AnnotateRequest::default());
+    }
 }

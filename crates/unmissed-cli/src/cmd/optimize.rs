@@ -210,3 +210,14 @@ pub(super) fn document(report: &OptimizeReport) -> Result<Document> {
     }
     report.notes.iter().fold(document, |document, note| document.note(note.clone())).data(report)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::parsed;
+
+    #[test]
+    fn without_options_the_request_is_the_library_s_default() {
+        assert_eq!(request(&parsed("SCORES --weighting LINES -o BEST")).unwrap(), OptimizeRequest::default());
+    }
+}

@@ -3,7 +3,7 @@
 use super::builder::Audit;
 use crate::error::{Error, Result};
 use crate::metrics::Estimator;
-use crate::propensity::rows::{Calibration, MatchedRows, RowEvidence, RowFit, RowModel};
+use crate::propensity::rows::{MatchedRows, ReliabilityCurve, RowEvidence, RowFit, RowModel};
 use serde::Serialize;
 
 pub use crate::evaluate::ROWS;
@@ -31,7 +31,7 @@ pub struct RowDependentReport {
     /// How many of them were observed.
     pub observed: u64,
     /// How often predictions come true for rows that were left out.
-    pub calibration: Calibration,
+    pub calibration: ReliabilityCurve,
     /// What to know about searches that did not come to their end.
     pub unfinished: Option<String>,
 }

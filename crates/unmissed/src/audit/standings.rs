@@ -4,7 +4,7 @@ use super::headline::{Basis, headline};
 use super::reference::{ModelRole, Reference, role_of};
 use super::result::{CandidateKind, PropensityReport};
 use super::row_dependent::short_name;
-use crate::evaluate::ranking::Cell;
+use crate::evaluate::ranking::ComparedScore;
 use crate::evaluate::{EvaluationResult, Ranking, Row};
 use crate::metrics::Estimator;
 use serde::Serialize;
@@ -67,8 +67,8 @@ impl Standing {
     }
 
     /// The numbers that it is made of.
-    pub(super) fn cell(&self, k: usize) -> Cell<'_> {
-        Cell { metric: METRIC, k, estimator: self.estimator, propensity: self.propensity.as_deref() }
+    pub(super) fn cell(&self, k: usize) -> ComparedScore<'_> {
+        ComparedScore { metric: METRIC, k, estimator: self.estimator, propensity: self.propensity.as_deref() }
     }
 }
 
@@ -195,7 +195,7 @@ fn standing(
         .collect();
     scores.sort_by_key(|score| score.role);
     let models = audited(of.evaluation, of.references);
-    let cell = Cell { metric: METRIC, k: of.k, estimator, propensity: origin };
+    let cell = ComparedScore { metric: METRIC, k: of.k, estimator, propensity: origin };
     let here: Vec<&str> = models.iter().copied().filter(|model| scores.iter().any(|score| score.model == *model)).collect();
     let ranking = Ranking::new(result, &cell, &here, of.level);
     let lead = ranking.as_ref().map(|ranking| &ranking.leads[0]).filter(|lead| lead.difference > 0.0);

@@ -43,7 +43,7 @@ pub use crate::request::{CONVENTIONS, Convention, Conventions, IntervalKind};
 pub use builder::Evaluation;
 pub use evidence::ROWS;
 pub use findings::{CHECKS, Check, Finding, Severity};
-pub use finish::by_count::{HitsByCount, LabelCounts, ModelHits};
+pub use finish::by_count::{CountsByLabel, HitsByCount, ModelHits};
 pub(crate) use finish::order_findings;
 pub use finish::{compare, interval};
 pub use plan::controlled;

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// The numbers that are compared: one for each model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell<'a> {
+pub struct ComparedScore<'a> {
     /// The metric.
     pub metric: &'a str,
     /// Length of the top list.
@@ -47,7 +47,7 @@ pub struct Lead {
     pub stands: bool,
 }
 
-impl Cell<'_> {
+impl ComparedScore<'_> {
     /// Whether a comparison is about these numbers of all labels.
     fn has(&self, c: &Comparison) -> bool {
         (c.metric.as_str(), c.k, c.estimator, c.propensity.as_deref()) == (self.metric, self.k, self.estimator, self.propensity)
@@ -111,7 +111,7 @@ impl Cell<'_> {
 
 impl Ranking {
     /// The ranking of models that all have a value; `None` for fewer than two.
-    pub fn new(result: &EvaluationResult, cell: &Cell<'_>, models: &[&str], level: f64) -> Option<Ranking> {
+    pub fn new(result: &EvaluationResult, cell: &ComparedScore<'_>, models: &[&str], level: f64) -> Option<Ranking> {
         let mut order = models.iter().map(|model| Some((cell.value(result, model)?, *model))).collect::<Option<Vec<_>>>()?;
         let sign = if cell.is_reversed() { -1.0 } else { 1.0 };
         order.sort_by(|a, b| (sign * b.0).total_cmp(&(sign * a.0)));

@@ -2,7 +2,7 @@
 
 use super::ROWS;
 use super::findings::Severity;
-use super::ranking::{Cell, Ranking, listed};
+use super::ranking::{ComparedScore, Ranking, listed};
 use super::report::{EvaluationResult, Row};
 use crate::metrics::Estimator;
 use crate::numbers::four_digits;
@@ -24,12 +24,13 @@ impl EvaluationResult {
     /// it, and which findings are worth a look. It claims no more than intervals of paired differences allow.
     pub fn summary(&self) -> Vec<String> {
         let Some(first) = self.rows.first().filter(|row| row.estimator == Estimator::Observed) else { return self.look_at() };
-        let cell = |estimator, propensity| Cell { metric: &first.metric, k: first.k, estimator, propensity };
+        let cell = |estimator, propensity| ComparedScore { metric: &first.metric, k: first.k, estimator, propensity };
         let observed = cell(Estimator::Observed, None);
         let of_observed = self.rows_of(&observed);
         let better = BETTER.iter().map(|(estimator, propensity, called)| (cell(*estimator, *propensity), *called));
-        let is_whole =
-            |(cell, _): &(Cell<'_>, &str)| self.rows_of(cell).iter().filter(|row| row.value.is_some()).count() == of_observed.len();
+        let is_whole = |(cell, _): &(ComparedScore<'_>, &str)| {
+            self.rows_of(cell).iter().filter(|row| row.value.is_some()).count() == of_observed.len()
+        };
         let at = format!("{}@{}", first.metric, first.k);
         let mut lines = Vec::new();
         let believed = better.into_iter().find(is_whole);
@@ -48,7 +49,7 @@ impl EvaluationResult {
     }
 
     /// The values of a cell, of all labels.
-    fn rows_of(&self, cell: &Cell<'_>) -> Vec<&Row> {
+    fn rows_of(&self, cell: &ComparedScore<'_>) -> Vec<&Row> {
         let is_here = |row: &&Row| {
             (row.metric.as_str(), row.k, row.estimator, row.propensity.as_deref())
                 == (cell.metric, cell.k, cell.estimator, cell.propensity)

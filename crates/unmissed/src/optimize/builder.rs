@@ -6,7 +6,7 @@ use super::expected::{BeforeAfter, Draws};
 use super::mass::{Mass, expected_positives};
 use super::measured::Measurement;
 use super::methods::{self, Search};
-use super::objectives::{Mixture, Setting};
+use super::objectives::{Mixture, ObjectiveInputs};
 use super::report::{MeasuredRow, OptimizeReport, Optimized};
 use crate::data::{LabelStats, Labels, Scores};
 use crate::error::{Error, Result};
@@ -107,7 +107,7 @@ impl<'a> Optimization<'a> {
         let needed_for = mixture.needs_positives().then_some(name.as_str());
         let (positives, mass) = expected_positives(&candidates, request.positives, self.train, of_priors.as_deref(), needed_for)?;
         let weights = self.settle_weights(&mixture, per_label)?;
-        let setting = Setting {
+        let setting = ObjectiveInputs {
             rows: candidates.rows() as f64,
             labels: candidates.labels() as f64,
             k: request.k as f64,

@@ -11,7 +11,7 @@
 
 use super::candidates::Candidates;
 use super::choices::Choices;
-use super::objectives::{Counted, Mixture, Setting};
+use super::objectives::{Counted, Mixture, ObjectiveInputs};
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::propensity::Propensities;
@@ -42,7 +42,7 @@ pub struct BeforeAfter {
 /// What draws are made of.
 pub(super) struct Draws<'a> {
     pub(super) candidates: &'a Candidates<'a>,
-    pub(super) setting: Setting<'a>,
+    pub(super) setting: ObjectiveInputs<'a>,
     pub(super) before: &'a Choices,
     pub(super) after: &'a Choices,
     /// Propensities that divided the scores, when it is known how uncertain they are.

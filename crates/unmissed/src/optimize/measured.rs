@@ -5,7 +5,7 @@
 //! the value by `psi_i`, and the variance of a difference is `(n - 1) / n sum (psi_i - mean)^2` of the differences of both lists.
 
 use super::expected::BeforeAfter;
-use super::objectives::{Counted, Mixture, Setting};
+use super::objectives::{Counted, Mixture, ObjectiveInputs};
 use crate::data::{Labels, Scores};
 use crate::error::Result;
 use crate::evaluate::Evaluation;
@@ -20,7 +20,7 @@ pub(super) struct Measurement<'a> {
     pub(super) truth: &'a Labels<'a>,
     pub(super) before: &'a Scores<'a>,
     pub(super) after: &'a Scores<'a>,
-    pub(super) setting: Setting<'a>,
+    pub(super) setting: ObjectiveInputs<'a>,
     pub(super) k: usize,
     pub(super) level: f64,
     pub(super) propensities: Option<&'a Propensities>,

@@ -24,7 +24,7 @@ pub struct Document {
     /// The tables, in the order in which they are shown.
     pub tables: Vec<Table>,
     /// What comes first, a paragraph each. Not part of csv and json.
-    pub lead: Vec<Lead>,
+    pub lead: Vec<Paragraph>,
     /// What else there is to say, a paragraph each. Not part of csv and json.
     pub notes: Vec<String>,
     /// The whole result for machines. When it is null, json has the tables instead.
@@ -42,7 +42,7 @@ impl Document {
     /// Adds a paragraph before the tables.
     #[must_use]
     pub fn lead(mut self, text: impl Into<String>, severity: Option<Severity>) -> Document {
-        self.lead.push(Lead { text: text.into(), severity });
+        self.lead.push(Paragraph { text: text.into(), severity });
         self
     }
 
@@ -76,7 +76,7 @@ impl Document {
 
 /// A paragraph before the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lead {
+pub struct Paragraph {
     /// The text.
     pub text: String,
     /// How bad what it says is, when it is good or bad.

@@ -20,6 +20,6 @@ mod text;
 // What the command line fills tables with; no part of what the library promises.
 #[doc(hidden)]
 pub use cell::{Cell, Shown};
-pub use document::{Align, Column, Document, Lead, Table};
+pub use document::{Align, Column, Document, Paragraph, Table};
 pub use screen::{Limit, Screen};
 pub use statistics::{STATISTICS, Statistic};

@@ -336,3 +336,16 @@ fn files(args: &Args) -> Result<Vec<InputFile>> {
     }
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::parsed;
+
+    #[test]
+    fn without_options_the_request_is_the_library_s_default() {
+        // The name of the data follows from the name of their file.
+        let named = AuditRequest { name: "DATA".into(), ..AuditRequest::default() };
+        assert_eq!(request(&parsed("--test DATA --predictions SCORES")).unwrap(), named);
+    }
+}

@@ -301,3 +301,14 @@ pub(crate) fn merge(args: &MergeArgs, app: &App) -> Outcome<()> {
     let tallies = args.tallies.iter().map(Tally::read).collect::<unmissed::Result<Vec<Tally>>>()?;
     app.emit_page(&present::document(&Tally::merge(tallies)?.finish()?, args.all)?, args.all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::parsed;
+
+    #[test]
+    fn without_options_the_request_is_the_library_s_default() {
+        assert_eq!(parsed::<Args>("--test DATA --predictions SCORES").request().unwrap(), EvaluateRequest::default());
+    }
+}

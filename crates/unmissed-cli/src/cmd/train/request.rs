@@ -192,17 +192,10 @@ pub(super) fn controlled(evidence: &Evidence) -> Option<TrainControlled> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Command {
-        #[command(flatten)]
-        args: Args,
-    }
+    use crate::args::parsed;
 
     fn of(options: &str) -> TrainRequest {
-        let words = format!("train DATA -o MODEL {options}");
-        request(&Command::parse_from(words.split_whitespace()).args).unwrap()
+        request(&parsed(&format!("DATA -o MODEL {options}"))).unwrap()
     }
 
     #[test]

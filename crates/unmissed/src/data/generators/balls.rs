@@ -29,7 +29,7 @@
 //! for tuning, 30 000 for testing). Its text leaves dimension and radii open; six dimensions and radii from 0.1 to 0.8 bring
 //! its number of labels per row out. The construction goes back to Mldatagen (2014).
 
-use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
+use super::{Generated, GeneratedTable, Generator, GeneratorParameter, GeneratorSettings, row_number};
 use crate::data::{Dataset, Dense, Features, Labels};
 use crate::error::Result;
 use crate::rng::{Purpose, row_key, stream, uniform};
@@ -88,7 +88,7 @@ impl Generator for Balls {
         let prior = |radius: f64| radius.powi(power);
         Ok(Generated {
             parts: vec![("train", points(&balls, dim, rows[0], 0, seed)?), ("test", points(&balls, dim, rows[1], 1, seed)?)],
-            tables: vec![LabelTable {
+            tables: vec![GeneratedTable {
                 stem: "labels",
                 columns: &["radius", "prior"],
                 rows: balls.iter().map(|ball| vec![ball.radius, prior(ball.radius)]).collect(),

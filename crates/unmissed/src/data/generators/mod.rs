@@ -164,7 +164,7 @@ pub struct Generated {
     /// Data sets, each with the stem of its file: `train`, `test`, ...
     pub parts: Vec<(&'static str, Dataset<'static>)>,
     /// Tables, to be written as csv.
-    pub tables: Vec<LabelTable>,
+    pub tables: Vec<GeneratedTable>,
     /// What a user should know about these data, a sentence each.
     pub notes: Vec<String>,
 }
@@ -177,7 +177,7 @@ impl Generated {
     }
 
     /// The table for the file with this stem.
-    pub fn table(&self, stem: &str) -> Result<&LabelTable> {
+    pub fn table(&self, stem: &str) -> Result<&GeneratedTable> {
         let found = self.tables.iter().find(|table| table.stem == stem);
         found.ok_or_else(|| Self::lacks("table", stem, self.tables.iter().map(|table| table.stem)))
     }
@@ -189,7 +189,7 @@ impl Generated {
 
 /// Something known about each label of generated data.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LabelTable {
+pub struct GeneratedTable {
     /// The stem of its file.
     pub stem: &'static str,
     /// Names of the numeric columns after `label`.
@@ -198,12 +198,12 @@ pub struct LabelTable {
     pub rows: Vec<Vec<f64>>,
 }
 
-impl LabelTable {
+impl GeneratedTable {
     /// The table as csv with a header. Numbers have the digits that bring them back exactly.
     ///
     /// ```
-    /// use unmissed::data::generators::LabelTable;
-    /// let table = LabelTable { stem: "t", columns: &["propensity"], rows: vec![vec![0.5], vec![1.0]] };
+    /// use unmissed::data::generators::GeneratedTable;
+    /// let table = GeneratedTable { stem: "t", columns: &["propensity"], rows: vec![vec![0.5], vec![1.0]] };
     /// assert_eq!(table.to_csv(), "label,propensity\n0,0.5\n1,1\n");
     /// ```
     pub fn to_csv(&self) -> String {

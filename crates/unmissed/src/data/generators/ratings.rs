@@ -34,7 +34,7 @@
 //! data*, RecSys 2009.
 
 use super::survey::world::{bias, draw, normal_mean, priors, zero};
-use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
+use super::{Generated, GeneratedTable, Generator, GeneratorParameter, GeneratorSettings, row_number};
 use crate::data::csr::checked_cols;
 use crate::data::{Csr, Dataset, Features, Labels, check_label_limit};
 use crate::error::Result;
@@ -127,8 +127,8 @@ impl Generator for Ratings {
         Ok(Generated {
             parts,
             tables: vec![
-                LabelTable { stem: "propensities", columns: &["propensity"], rows: column(|item| item.propensity) },
-                LabelTable { stem: "labels", columns: &["prior"], rows: column(|item| item.prior) },
+                GeneratedTable { stem: "propensities", columns: &["propensity"], rows: column(|item| item.propensity) },
+                GeneratedTable { stem: "labels", columns: &["prior"], rows: column(|item| item.prior) },
             ],
             notes: vec![
                 format!("controlled users were shown {shown_each} of {items} items: --rate {shown_each}/{items}"),

@@ -73,7 +73,7 @@ impl HitsByCount {
 
 /// Counts of every label: what tables by label are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LabelCounts {
+pub struct CountsByLabel {
     /// Length of the top list.
     pub k: usize,
     /// Rows that have the label observed, by label.
@@ -98,7 +98,7 @@ impl Tally {
 
     /// Counts of every label in the longest top list. The tally must have counted by label, which every evaluation of means over
     /// labels does.
-    pub fn label_counts(&self) -> Result<LabelCounts> {
+    pub fn label_counts(&self) -> Result<CountsByLabel> {
         if !self.settings.by_label()? {
             return Err(Error::value("this tally has no counts by label").hint("evaluate macro-f or coverage too"));
         }
@@ -118,7 +118,7 @@ impl Tally {
             (name.clone(), predicted, hits)
         };
         let models = self.settings.models.iter().zip(&self.labels).map(of_model).collect();
-        Ok(LabelCounts { k: self.settings.request.k.largest(), positives, models })
+        Ok(CountsByLabel { k: self.settings.request.k.largest(), positives, models })
     }
 
     /// Hits by training count. The tally must cover all rows and have counted by label, which every evaluation of means over

@@ -18,7 +18,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Objective, Setting};
+use super::{Objective, ObjectiveInputs};
 use crate::optimize::terms::Terms;
 use crate::spec::Named;
 
@@ -40,7 +40,7 @@ impl Objective for Abandonment {
     fn lower_is_better(&self) -> bool {
         true
     }
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>) {
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>) {
         terms.add_abandonment(-times / of.rows);
     }
     fn of_row(&self, is_hit: bool) -> f64 {

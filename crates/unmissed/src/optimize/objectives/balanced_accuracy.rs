@@ -20,7 +20,7 @@
 //! ```
 
 use super::macro_recall::share;
-use super::{Counted, Objective, Setting};
+use super::{Counted, Objective, ObjectiveInputs};
 use crate::optimize::terms::Terms;
 use crate::spec::Named;
 
@@ -45,7 +45,7 @@ impl Objective for BalancedAccuracy {
     fn is_metric(&self) -> bool {
         false
     }
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>) {
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>) {
         let half = 0.5 * times / of.labels;
         terms.add_linear(|label| {
             let negatives = share(half, of.rows - of.positives[label]);
@@ -54,7 +54,7 @@ impl Objective for BalancedAccuracy {
         let with_negatives = of.positives.iter().filter(|positives| **positives < of.rows).count();
         terms.add_constant(half * with_negatives as f64);
     }
-    fn of_label(&self, _label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
+    fn of_label(&self, _label: usize, counts: Counted, of: &ObjectiveInputs<'_>) -> f64 {
         let negatives = of.rows - counts.positives;
         let true_negatives = negatives - (counts.predicted - counts.hits);
         0.5 * (share(counts.hits, counts.positives) + share(true_negatives, negatives)) / of.labels

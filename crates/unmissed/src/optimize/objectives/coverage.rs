@@ -19,7 +19,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Counted, Objective, Setting};
+use super::{Counted, Objective, ObjectiveInputs};
 use crate::optimize::terms::Terms;
 use crate::spec::Named;
 
@@ -38,10 +38,10 @@ impl Named for Coverage {
 }
 
 impl Objective for Coverage {
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>) {
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>) {
         terms.add_cover(times / of.labels);
     }
-    fn of_label(&self, _label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
+    fn of_label(&self, _label: usize, counts: Counted, of: &ObjectiveInputs<'_>) -> f64 {
         if counts.hits > 0.0 { 1.0 / of.labels } else { 0.0 }
     }
 }

@@ -22,7 +22,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Counted, Objective, Setting};
+use super::{Counted, Objective, ObjectiveInputs};
 use crate::optimize::terms::Terms;
 use crate::spec::Named;
 
@@ -47,11 +47,11 @@ impl Objective for MacroF {
     fn has_beta(&self) -> bool {
         true
     }
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>) {
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>) {
         let squared = of.beta * of.beta;
         terms.add_fraction(times * (1.0 + squared) / of.labels, |label| squared * of.positives[label]);
     }
-    fn of_label(&self, _label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
+    fn of_label(&self, _label: usize, counts: Counted, of: &ObjectiveInputs<'_>) -> f64 {
         if counts.hits <= 0.0 {
             return 0.0;
         }

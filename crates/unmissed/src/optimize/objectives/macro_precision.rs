@@ -19,7 +19,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Counted, Objective, Setting};
+use super::{Counted, Objective, ObjectiveInputs};
 use crate::optimize::terms::Terms;
 use crate::spec::Named;
 
@@ -41,10 +41,10 @@ impl Objective for MacroPrecision {
     fn is_metric(&self) -> bool {
         false
     }
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>) {
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>) {
         terms.add_fraction(times / of.labels, |_| 0.0);
     }
-    fn of_label(&self, _label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
+    fn of_label(&self, _label: usize, counts: Counted, of: &ObjectiveInputs<'_>) -> f64 {
         if counts.predicted > 0.0 { counts.hits / counts.predicted / of.labels } else { 0.0 }
     }
 }

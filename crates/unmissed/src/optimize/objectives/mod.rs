@@ -56,9 +56,9 @@ pub trait Objective: Named + Sealed + Sync {
         true
     }
     /// Adds `times` the value to what is maximised; `times` is negative where low values are good.
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>);
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>);
     /// What a label adds to the value once labels are known.
-    fn of_label(&self, _label: usize, _counts: Counted, _of: &Setting<'_>) -> f64 {
+    fn of_label(&self, _label: usize, _counts: Counted, _of: &ObjectiveInputs<'_>) -> f64 {
         0.0
     }
     /// What a row adds to the mean over rows once labels are known.
@@ -69,7 +69,7 @@ pub trait Objective: Named + Sealed + Sync {
 
 /// What values depend on besides predictions and labels.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
+pub struct ObjectiveInputs<'a> {
     /// Number of rows.
     pub rows: f64,
     /// Number of labels.
@@ -157,19 +157,20 @@ impl Mixture {
     }
 
     /// What the search maximises: the value, or its negative where low values are good.
-    pub(super) fn terms(&self, of: &Setting<'_>) -> Terms {
+    pub(super) fn terms(&self, of: &ObjectiveInputs<'_>) -> Terms {
         let mut terms = Terms::new(of.labels as usize);
         let sign = if self.lower_is_better() { -1.0 } else { 1.0 };
         for (factor, part) in self.signed() {
-            part.objective.add_to(&mut terms, sign * factor, &Setting { beta: part.beta, ..*of });
+            part.objective.add_to(&mut terms, sign * factor, &ObjectiveInputs { beta: part.beta, ..*of });
         }
         terms
     }
 
     /// What a label adds to the value once labels are known.
-    pub(super) fn of_label(&self, label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
-        let value =
-            |(factor, part): (f64, &Part)| factor * part.objective.of_label(label, counts, &Setting { beta: part.beta, ..*of });
+    pub(super) fn of_label(&self, label: usize, counts: Counted, of: &ObjectiveInputs<'_>) -> f64 {
+        let value = |(factor, part): (f64, &Part)| {
+            factor * part.objective.of_label(label, counts, &ObjectiveInputs { beta: part.beta, ..*of })
+        };
         self.signed().map(value).sum()
     }
 

@@ -18,7 +18,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Counted, Objective, Setting};
+use super::{Counted, Objective, ObjectiveInputs};
 use crate::optimize::terms::Terms;
 use crate::spec::Named;
 
@@ -37,10 +37,10 @@ impl Named for Precision {
 }
 
 impl Objective for Precision {
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>) {
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>) {
         terms.add_uniform(times / (of.rows * of.k));
     }
-    fn of_label(&self, _label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
+    fn of_label(&self, _label: usize, counts: Counted, of: &ObjectiveInputs<'_>) -> f64 {
         counts.hits / (of.rows * of.k)
     }
 }

@@ -18,7 +18,7 @@
 //! # Ok::<(), unmissed::Error>(())
 //! ```
 
-use super::{Counted, Objective, Setting};
+use super::{Counted, Objective, ObjectiveInputs};
 use crate::optimize::terms::Terms;
 use crate::spec::Named;
 
@@ -40,11 +40,11 @@ impl Objective for WeightedPrecision {
     fn needs_weights(&self) -> bool {
         true
     }
-    fn add_to(&self, terms: &mut Terms, times: f64, of: &Setting<'_>) {
+    fn add_to(&self, terms: &mut Terms, times: f64, of: &ObjectiveInputs<'_>) {
         let times = times / (of.rows * of.k);
         terms.add_linear(|label| [times * of.weights[label], 0.0]);
     }
-    fn of_label(&self, label: usize, counts: Counted, of: &Setting<'_>) -> f64 {
+    fn of_label(&self, label: usize, counts: Counted, of: &ObjectiveInputs<'_>) -> f64 {
         of.weights[label] * counts.hits / (of.rows * of.k)
     }
 }

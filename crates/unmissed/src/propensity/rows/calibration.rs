@@ -26,7 +26,7 @@ pub struct Bin {
 
 /// The reliability curve: matched pairs in ten equal parts by their cross-fitted propensity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
+pub struct ReliabilityCurve {
     /// In how many parts rows were left out.
     pub folds: usize,
     /// The curve, ascending.
@@ -35,7 +35,7 @@ pub struct Calibration {
     pub error: f64,
 }
 
-impl Calibration {
+impl ReliabilityCurve {
     /// How many bins have their prediction outside the interval.
     pub fn outside(&self) -> usize {
         self.bins.iter().filter(|bin| bin.predicted < bin.low || bin.predicted > bin.high).count()
@@ -43,14 +43,14 @@ impl Calibration {
 }
 
 /// The curve of cross-fitted predictions.
-pub(super) fn calibration(pairs: &Matched, predicted: &[f64], folds: usize) -> Calibration {
+pub(super) fn calibration(pairs: &Matched, predicted: &[f64], folds: usize) -> ReliabilityCurve {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by(|a, b| predicted[*a].total_cmp(&predicted[*b]).then(a.cmp(b)));
     let size = pairs.len().div_ceil(BINS).max(1);
     let bins: Vec<Bin> = order.chunks(size).map(|members| bin(pairs, predicted, members)).collect();
     let distance = |bin: &Bin| bin.pairs as f64 * (bin.predicted - bin.observed).abs();
     let error = bins.iter().map(distance).sum::<f64>() / pairs.len().max(1) as f64;
-    Calibration { folds, bins, error }
+    ReliabilityCurve { folds, bins, error }
 }
 
 fn bin(pairs: &Matched, predicted: &[f64], members: &[usize]) -> Bin {

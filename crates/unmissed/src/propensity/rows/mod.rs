@@ -8,7 +8,7 @@
 //! until the inverse-propensity estimate is right on the matched rows themselves (`balance.rs`).
 //!
 //! A [`RowModel`] carries what its users need to know: replicates refitted under a bootstrap over rows, a reliability curve of
-//! predictions for rows that were left out ([`Calibration`]), and hits by rank in both snapshots for the ratio baseline
+//! predictions for rows that were left out ([`ReliabilityCurve`]), and hits by rank in both snapshots for the ratio baseline
 //! ([`RankHits`]).
 //!
 //! # Assumes
@@ -34,7 +34,7 @@ mod pair_propensities;
 mod rank_hits;
 mod refit;
 
-pub use calibration::{Bin, Calibration};
+pub use calibration::{Bin, ReliabilityCurve};
 pub use covariates::{Covariate, Pair, Place, score_unit};
 pub use fit::{DEFAULT_REFITS, RowEvidence, RowFit};
 pub use given::{CovariateLevel, GivenCovariate, GivenName};
@@ -74,7 +74,7 @@ pub struct RowModel {
     unfinished: u64,
     hits: Option<RankHits>,
     dependence: Vec<f64>,
-    calibration: Calibration,
+    calibration: ReliabilityCurve,
 }
 
 impl RowModel {
@@ -143,7 +143,7 @@ impl RowModel {
     }
 
     /// How often predictions come true for rows that were left out.
-    pub fn calibration(&self) -> &Calibration {
+    pub fn calibration(&self) -> &ReliabilityCurve {
         &self.calibration
     }
 

@@ -7,7 +7,7 @@
 use super::{MISSING, Renderer};
 use crate::evaluate::Severity;
 use crate::report::text::plain;
-use crate::report::{Align, Cell, Document, Lead, Limit, Screen, Table as Content};
+use crate::report::{Align, Cell, Document, Limit, Paragraph, Screen, Table as Content};
 use crate::spec::Named;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Row, TableStyle, Width};
 use std::io;
@@ -56,7 +56,7 @@ impl Renderer for Table {
 fn write_all(document: &Document, screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
     // Below this nothing readable can be done.
     let width = screen.width.map(|width| width.clamp(20, usize::from(u16::MAX)));
-    for Lead { text, severity } in &document.lead {
+    for Paragraph { text, severity } in &document.lead {
         write_painted(text, width, paint(*severity).filter(|_| screen.colour), out)?;
     }
     let mut first = document.lead.is_empty();

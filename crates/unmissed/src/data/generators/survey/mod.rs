@@ -37,7 +37,7 @@
 
 pub(super) mod world;
 
-use super::{Generated, Generator, GeneratorParameter, GeneratorSettings, LabelTable, row_number};
+use super::{Generated, GeneratedTable, Generator, GeneratorParameter, GeneratorSettings, row_number};
 use crate::data::csr::checked_cols;
 use crate::data::{Dataset, Labels};
 use crate::error::Result;
@@ -113,8 +113,8 @@ impl Generator for Survey {
         Ok(Generated {
             parts,
             tables: vec![
-                LabelTable { stem: "propensities", columns: &["propensity"], rows: column(|item| vec![item.propensity]) },
-                LabelTable { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]) },
+                GeneratedTable { stem: "propensities", columns: &["propensity"], rows: column(|item| vec![item.propensity]) },
+                GeneratedTable { stem: "labels", columns: &["prior"], rows: column(|item| vec![item.prior]) },
             ],
             notes: vec![
                 format!("controlled users were shown {shown_each} of {} items: --rate {shown_each}/{0}", world.items.len()),
