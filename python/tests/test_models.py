@@ -358,7 +358,7 @@ def test_training_says_what_it_thinks_of_its_propensities(balls):
     with pytest.warns(UserWarning, match=r"come from a curve \(jpv"):
         um.OneVsRest(propensity="jpv").fit(balls.train)
     survey = um.datasets.survey(users=900, test_users=100, controlled_users=50, items=30, shown=8, dim=5, random_state=0)
-    direct = um.estimate_propensity("direct", survey.train.y, controlled=survey.controlled.y, rate="8/30")
+    direct = um.estimate_propensity("direct", train=survey.train.y, controlled=survey.controlled.y, rate="8/30")
     for model in (um.OneVsRest(propensity=direct), um.LabelTree(propensity=direct)):
         with pytest.warns(UserWarning, match="mostly noise"):
             model.fit(survey.train)

@@ -65,7 +65,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether to try several settings on held-out rows and train on all rows with the best.
     joint : {None, "plugin", "alternating"}, default None
         How propensities are learned from the observed labels: not at all, together with the weights by their joint likelihood (the
-        loss is then ``"plugin-logistic"``), or in turns with them on two halves of the rows. They start from `propensity`.
+        loss is then ``"plugin-logistic"``), or in turns with them on two halves of the rows, which is for reproducing the paper only: every
+        propensity is a fixed point. They start from `propensity`.
     starts : int, default 1
         With ``joint="plugin"``: number of starts; the best is kept for each label.
     raise_propensities : bool, default True

@@ -6,7 +6,8 @@
 //! that csv (only the first two columns are required, in any order of columns and rows) or, as other libraries write them,
 //! one inverse propensity per line. Every label must be there once and with a number in (0, 1]: an incomplete file is rejected
 //! with the place and the label, since a guess here would pass for knowledge later. A label without a propensity but with an inverse
-//! (below 1, or of a label that was never observed in training) has the propensity 1, and scores go by the inverse.
+//! (below 1, or of a label that was never observed in training) has the propensity 1, and scores go by the inverse. A value with an
+//! interval but without a source counts as a direct estimate.
 
 use super::models::PropensitySpec;
 use super::{Interval, Propensities, ValueSource};
@@ -178,12 +179,14 @@ fn read_row(value: &str, label: &str, propensity: &str, low: &str, high: &str, s
     if known.is_none() && !source.is_empty() {
         return Err(crate::spec::unknown("source", source, &ValueSource::ALL.map(ValueSource::name)));
     }
+    // Who writes intervals and no source has most likely counted label by label: training asks how much of such values is noise.
+    let unnamed = if interval.is_some() { ValueSource::Direct } else { ValueSource::default() };
     Ok(Row {
         line: 0,
         label: id,
         propensity: number(&format!("the {value}"), propensity, false)?,
         interval,
-        source: known.unwrap_or_default(),
+        source: known.unwrap_or(unnamed),
         score: None,
     })
 }
@@ -320,6 +323,12 @@ mod tests {
         let path = folder.path().join("p.csv");
         std::fs::write(&path, text).unwrap();
         read(&path, labels)
+    }
+
+    #[test]
+    fn values_with_intervals_and_without_a_source_count_as_direct() {
+        let read = read_text("label,propensity,low,high\n0,0.5,0.2,0.9\n1,0.5,,\n", None).unwrap();
+        assert_eq!(read.sources(), [ValueSource::Direct, ValueSource::Estimated]);
     }
 
     #[test]

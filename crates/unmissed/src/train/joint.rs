@@ -9,7 +9,9 @@
 //! # Where it fails
 //! A label that is never nearly sure could as well be rarer and less often missing. So what was learned is held against how often
 //! the label is observed on its surest rows (`sure_rows.rs`), and propensities that do not agree with that are marked as not
-//! identified.
+//! identified. The others have an interval that is open upwards: that rate bounds a propensity from below, and no observed label tells
+//! how sure the label really is there. (With the upper limit of the rate, the intervals of agreeing labels covered the truth in 72 % of
+//! 151 cases on generated surveys, and in 13 % of 38 with noisy features; all misses were above it.)
 //!
 //! # Assumes
 //! What the data cannot say: that a label that is rare on some rows and never sure on any is so because it went missing.
@@ -32,7 +34,7 @@ use crate::losses::joint_gradients;
 use crate::predict::Block;
 use crate::propensity::estimators::anchors::SureRows;
 use crate::propensity::quantiles::clopper_pearson;
-use crate::propensity::{Bound, Learned, Propensities, ValueSource};
+use crate::propensity::{Bound, Interval, Learned, Propensities, ValueSource};
 use crate::request::Adam;
 use crate::rng::{Purpose, row_key, stream, uniform_at};
 use crate::sigmoid::sigmoid;
@@ -145,20 +147,20 @@ fn losses<const W: usize>(problem: &Problem<'_>, part: &Part<'_, W>, block: &Blo
 }
 
 /// What was learned, compared with how often labels are observed on their surest rows. A label whose learned propensity agrees
-/// with that is nearly sure there, as it must be for its propensity to be identified: it has the interval of that rate. Others are
-/// marked as not identified.
+/// with that may be nearly sure there, as it must be for its propensity to be identified: it has an interval from the lower limit of that
+/// rate up to 1. Others are marked as not identified.
 pub(super) fn identified(learned: Propensities, sure: &SureRows) -> Result<Propensities> {
     let (mut sources, mut intervals) = (Vec::new(), Vec::new());
     for (p, observed) in learned.values().iter().zip(&sure.observed) {
         let rate = clopper_pearson(*observed, sure.rows, LEVEL);
         let agrees = rate.low >= HALF * p && rate.low <= *p && rate.high >= SURE * p;
         sources.push(if agrees { ValueSource::Estimated } else { ValueSource::NotIdentified });
-        intervals.push(agrees.then_some(rate));
+        intervals.push(agrees.then_some(Interval { low: rate.low, high: 1.0 }));
     }
     let found = sources.iter().filter(|source| **source == ValueSource::Estimated).count();
     let note = format!(
-        "{found} of {} propensities are identified, because the label is nearly certain on some rows; the others could have any \
-         value that the data do not contradict",
+        "{found} of {} propensities agree with how often their label is observed on the rows with its highest scores, which is what they \
+         are if the label is certain there; each could be larger, up to 1. The others could have any value that the data do not contradict",
         learned.len()
     );
     Ok(learned.with_sources(sources)?.with_intervals(intervals)?.with_note(note))

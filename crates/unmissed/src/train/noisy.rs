@@ -47,8 +47,7 @@ pub(super) fn without_noise(given: &Propensities, counts: &[u64]) -> Result<Opti
     let line = line(&known, &by_noise);
     let rest = |label: &Known, (a, b): (f64, f64)| label.x - a - b * label.frequency;
     let sum: f64 = known.iter().zip(&by_noise).map(|(label, w)| w * rest(label, line).powi(2)).sum();
-    let (weights, squares) = (by_noise.iter().sum::<f64>(), by_noise.iter().map(|w| w * w).sum::<f64>());
-    let own = ((sum - free) / (weights - squares / weights)).max(0.0);
+    let own = ((sum - free) / weight_of_own(&known, &by_noise)).max(0.0);
     let share = |label: &Known| own / (own + label.variance);
     let noise = known.iter().map(|label| 1.0 - share(label)).sum::<f64>() / known.len() as f64;
     if noise <= MOSTLY {
@@ -73,6 +72,17 @@ fn known(given: &Propensities, label: usize, count: u64) -> Option<Known> {
     let se = width / HALF_WIDTH;
     let usable = count > 0 && se.is_finite() && se > 0.0;
     usable.then(|| Known { label, frequency: (count as f64 + 0.5).ln(), x: -p.ln(), variance: se * se })
+}
+
+/// By how much the expected weighted sum of squares around the line grows with tau^2: `sum w - tr((X'WX)^-1 X'W^2 X)`.
+fn weight_of_own(known: &[Known], weights: &[f64]) -> f64 {
+    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 { known.iter().zip(weights).map(|(label, w)| of(*w, label.frequency)).sum() };
+    let (w, wf, wff) = (sum(&|w, _| w), sum(&|w, f| w * f), sum(&|w, f| w * f * f));
+    let (v, vf, vff) = (sum(&|w, _| w * w), sum(&|w, f| w * w * f), sum(&|w, f| w * w * f * f));
+    let determinant = w * wff - wf * wf;
+    // Labels of one frequency have no slope.
+    let trace = if determinant > 1e-9 * w * wff { (wff * v - 2.0 * wf * vf + w * vff) / determinant } else { v / w };
+    w - trace
 }
 
 /// The weighted least-squares line through the labels: constant and slope.

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use unmissed::data::Dataset;
-use unmissed::data::generators::{GENERATORS, Generated, GeneratorSettings};
+use unmissed::data::generators::{GENERATORS, Generated, GeneratorSettings, generate};
 use unmissed::predict::{BlockStore, file};
 use unmissed::progress::Progress;
-use unmissed::propensity::{Learned, Propensities};
+use unmissed::propensity::{Learned, Propensities, ValueSource};
 use unmissed::request::{Adam, Criterion, JointLearning, NormalizeChoice, Solver, SolverChoice, TrainRequest, Validation};
 use unmissed::train::{Destination, Trainer, Tuning};
 
@@ -181,6 +181,31 @@ fn joint_learning_finds_propensities_where_labels_are_sure() {
     let mean = errors.iter().sum::<f64>() / 40.0;
     assert!(spearman(learned.values(), p.values()) > 0.95 && mean < 0.1, "{mean}: {:?}", learned.values());
     assert_eq!(trained.about.propensity, Some(Learned::Plugin.into()));
+}
+
+/// Observed labels alone do not tell how sure a label is on the rows with its highest scores: the interval of what was learned bounds the
+/// propensity from below only.
+#[test]
+fn intervals_of_learned_propensities_hold_also_where_labels_are_never_sure() {
+    let (mut held, mut known, mut unknown) = (0, 0, 0);
+    for seed in 0..3 {
+        let parameters = [("users", "1500"), ("test-users", "10"), ("controlled-users", "10"), ("items", "40"), ("noise", "1")];
+        let survey = generate("survey", &parameters, seed).unwrap();
+        let request = TrainRequest { joint: Some(JointLearning::Plugin), seed, ..adam(20) };
+        let (_, trained) = Trainer::new(request).train(survey.part("train").unwrap()).unwrap();
+        let learned = trained.learned.unwrap();
+        for (label, truth) in (0..).zip(&survey.table("propensities").unwrap().rows) {
+            let Some(interval) = learned.interval(label) else {
+                assert_eq!(learned.source(label), ValueSource::NotIdentified);
+                unknown += 1;
+                continue;
+            };
+            known += 1;
+            held += u32::from(interval.low <= truth[0] && truth[0] <= interval.high);
+        }
+    }
+    assert!(known >= 10 && unknown >= 10, "{known} and {unknown}");
+    assert!(f64::from(held) >= 0.93 * f64::from(known), "{held} of {known}");
 }
 
 #[test]

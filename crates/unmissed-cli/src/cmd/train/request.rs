@@ -124,7 +124,7 @@ pub(super) struct Scaling {
 pub(super) struct Learning {
     /// Learn propensities from the observed labels, starting from --propensity (without it, from 1/2).
     /// plugin: together with the classifier, by their joint likelihood; alternating: in turns with the classifier, on two halves of
-    /// the rows
+    /// the rows, for reproducing the paper only, since every propensity is a fixed point
     #[arg(long, value_name = "HOW")]
     pub(super) joint: Option<JointLearning>,
     /// --joint plugin: number of starts; the best is kept for each label

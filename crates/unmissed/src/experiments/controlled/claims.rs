@@ -3,7 +3,7 @@
 use super::estimates::VANILLA;
 use super::repeat::Line;
 use super::source::Source;
-use crate::experiments::Outcome;
+use crate::experiments::{Outcome, Size};
 use crate::experiments::biased_data::mean_se;
 
 /// Shrunken may be worse than the better of curve and direct by this share.
@@ -11,7 +11,7 @@ const WORSE: f64 = 0.02;
 /// 'Far below': at most this share of it.
 const FAR: f64 = 0.75;
 
-pub(super) fn claims(outcome: &mut Outcome, source: &Source, lines: &[Line]) {
+pub(super) fn claims(outcome: &mut Outcome, size: Size, source: &Source, lines: &[Line]) {
     let of = |method: &str, value: &dyn Fn(&Line) -> f64| -> Vec<f64> {
         lines.iter().filter(|line| line.method == method).map(value).collect()
     };
@@ -39,6 +39,23 @@ pub(super) fn claims(outcome: &mut Outcome, source: &Source, lines: &[Line]) {
         let error = |method| of(method, &|line| line.error.unwrap_or(f64::NAN));
         let what = format!("{}, a half of the controlled set", source.name);
         not_worse(outcome, &what, [&error("shrunken"), &error("power, fitted"), &error("direct")]);
+        let complete = |method: &str| of(method, &|line| line.complete.map_or(f64::NAN, |found| 100.0 * found[0]));
+        beats_none(outcome, size, &source.name, &complete);
+    }
+}
+
+/// Models trained with estimates against the model without a correction, on complete labels.
+fn beats_none(outcome: &mut Outcome, size: Size, name: &str, complete: &dyn Fn(&str) -> Vec<f64>) {
+    let none = mean_se(&complete(VANILLA)).0;
+    for method in ["direct", "shrunken", "richards, fitted"] {
+        let (found, se) = mean_se(&complete(method));
+        let what = format!("{name}: propensities '{method}' beat none on complete labels: P@1");
+        let text = format!("{found:.2} (SE over repetitions {:.2}) against {none:.2}", se.unwrap_or(f64::NAN));
+        match size {
+            // Too few rows to tell.
+            Size::Tiny => outcome.reports(what, text),
+            Size::Quick | Size::Full => outcome.must(what, found - none > 2.0 * se.unwrap_or(0.0), text),
+        }
     }
 }
 

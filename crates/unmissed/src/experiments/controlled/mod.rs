@@ -79,7 +79,7 @@ impl Experiment for Controlled {
                 }
             }
             outcome.charts.push((format!("controlled-{}", source.name.replace(' ', "-")), figure(context, &source)?));
-            claims(&mut outcome, &source, &lines);
+            claims(&mut outcome, context.size, &source, &lines);
         }
         outcome.tables.extend([actual, complete, errors]);
         few_rows::add(context, &mut outcome)?;
@@ -102,7 +102,8 @@ impl Experiment for Controlled {
         outcome.notes.push(
             "Curves are fitted by least squares of 1/p here, as in the paper. Rare labels dominate these squares, so a curve can \
              be close by that measure and still train a model that loses, as the power law does on the ratings. 'propensity fit' \
-             maximises a likelihood by default. Direct estimates that are mostly noise are shrunken before training."
+             maximises a likelihood by default. Direct estimates are used as they are, as in the paper; outside of this experiment \
+             training shrinks those that are mostly noise."
                 .into(),
         );
         Ok(outcome)

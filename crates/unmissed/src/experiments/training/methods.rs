@@ -89,10 +89,7 @@ fn estimates(world: &World, seed: u64) -> Result<Vec<(&'static str, Propensities
     let found = direct(&train, &LabelStats::of(world.controlled.labels()), &share, 0.95)?;
     let options = FitOptions { seed, ..FitOptions::default() };
     let mut all = vec![("true", world.truth.clone())];
-    // A label without a controlled positive, or with an estimate above 1, is taken as complete.
-    let values = (0..found.len()).map(|label| found.propensity(label).filter(|p| p.is_finite()).unwrap_or(1.0).min(1.0));
-    let intervals = (0..found.len()).map(|label| found.interval(label));
-    all.push(("direct", Propensities::new("direct", values.collect())?.with_intervals(intervals.collect())?));
+    all.push(("direct", found.propensities()?));
     all.push(("shrunken", shrunken(&found, &models::family("power")?, &options, 0.95)?.propensities));
     for (name, family) in [("jpv, fitted", "jpv"), ("power, fitted", "power"), ("richards, fitted", "richards")] {
         let fitted = fit(&models::family(family)?, &found.evidence(), &options)?;
