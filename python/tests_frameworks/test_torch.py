@@ -1,6 +1,7 @@
 """Losses and tensors of PyTorch."""
 
 import numpy as np
+import pyarrow
 import pytest
 import scipy.sparse as sp
 import torch
@@ -138,13 +139,15 @@ def test_mistakes_are_located():
             loss(logits, **arguments)
 
 
-@pytest.fixture(params=["taken whole", "selected by torch"])
+@pytest.fixture(params=["taken whole", "selected by torch", "as on a GPU"])
 def way(request, monkeypatch):
-    """Tensors in the computer's own memory are taken whole if they are small."""
+    """Tensors in the computer's own memory are taken whole if they are small, those of a GPU never."""
     from unmissed import _batches
 
     if request.param == "selected by torch":
         monkeypatch.setattr(_batches, "MOST_WHOLE", 0)
+    if request.param == "as on a GPU":
+        monkeypatch.setattr(_batches, "OF_HOST", ())
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -203,6 +206,36 @@ def test_numbers_that_are_none_are_located(device, way):
         with pytest.raises(ValueError, match=message):
             evaluator.update(truth, predicted)
     assert evaluator.n_rows == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float64])
+def test_labels_are_1_or_0_on_every_device(device, dtype, way):
+    y = torch.tensor([[0, 1, 1], [1, 0, 0]]).to(device, dtype)
+    scores = torch.tensor([[0.1, 0.9, 0.2], [0.2, 0.1, 0.8]], device=device)
+    report = um.Evaluator(3, k=2).update(y, scores).compute()
+    assert report.to_dict() == um.evaluate([[1, 2], [0]], scores.cpu().numpy(), k=2).to_dict()
+    if dtype is torch.bool:
+        return
+    for value, found in [(2, "2"), (0.5, "0.5"), (-1, "-1")]:
+        broken = y.clone()
+        broken[1, 2] = value
+        if dtype.is_floating_point or value == 2:
+            message = rf"y_true, row 1: a label must be 1 or 0, found {found}(\.0)?"
+            swapped = r"; pass \(values >= threshold\); are y_true and y_pred swapped\? y_true comes first" if value > 0 else ""
+            with pytest.raises(ValueError, match=f"^{message}{swapped}$"):
+                um.Evaluator(3, k=2).update(broken, scores)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_minus_infinity_is_no_prediction_in_any_form(device, way):
+    y = [[0, 2], [1], [2]]
+    scores = torch.tensor([[0.3, -torch.inf, -torch.inf], [-torch.inf] * 3, [0.1, -torch.inf, 0.4]], device=device)
+    wanted = um.evaluate(y, [[(0, 0.3)], [], [(0, 0.1), (2, 0.4)]], k=3, n_labels=3).to_dict()["rows"]
+    best = torch.topk(scores, 3)
+    columns = pyarrow.array(best.indices.tolist()), pyarrow.array(best.values.tolist(), pyarrow.list_(pyarrow.float32()))
+    for given in (scores, scores.double(), (best.indices, best.values), columns):
+        assert um.Evaluator(3, k=3).update(y, given).compute().to_dict()["rows"] == wanted
 
 
 def test_the_example_runs(tmp_path, capsys, monkeypatch):
