@@ -1,5 +1,8 @@
 """Losses and tensors of PyTorch."""
 
+import copy
+import pickle
+
 import numpy as np
 import pyarrow
 import pytest
@@ -71,6 +74,50 @@ def test_the_nonnegative_loss_has_a_floor():
     assert ut.corrected_loss(logits, positives, loss="nonnegative-logistic").item() == pytest.approx(
         ut.corrected_loss(logits, positives, loss="logistic").item(), rel=1e-12
     )
+
+
+def test_the_nonnegative_loss_is_that_of_its_parts():
+    rng = np.random.default_rng(7)
+    logits = torch.tensor(rng.normal(0, 2, (12, 9)))
+    positives = [sorted(rng.choice(9, rng.integers(0, 4), replace=False).tolist()) for _ in range(12)]
+    p, w = torch.linspace(0.05, 1, 9, dtype=torch.float64), torch.linspace(0.5, 2, 9, dtype=torch.float64)
+    relevant, irrelevant, slopes = np.zeros(9), np.zeros(9), np.zeros((12, 9))
+    for row in range(12):
+        for label in range(9):
+            z, one = float(logits[row, label]), float(p[label])
+            observed, unobserved = _core.loss_at("logistic", z, True, 1.0), _core.loss_at("logistic", z, False, 1.0)
+            share = 1 / one if label in positives[row] else 0.0
+            relevant[label] += share * observed[0]
+            irrelevant[label] += (1 - share) * unobserved[0]
+            slopes[row, label] = share * observed[1]
+    below = irrelevant < 0
+    assert 2 <= below.sum() <= 7, "labels on both sides of the floor"
+    z = logits.clone().requires_grad_()
+    value = ut.corrected_loss(z, positives, loss="nonnegative-logistic", propensity=p, weights=w, reduction="sum")
+    assert value.item() == pytest.approx(float((w.numpy() * (relevant + irrelevant.clip(0))).sum()), rel=1e-12)
+    value.backward()
+    # Below the floor only the part of relevant pairs has a gradient.
+    assert np.allclose(z.grad.numpy()[:, below], (w.numpy() * slopes)[:, below], rtol=1e-10, atol=1e-13)
+    unbiased = by_hand("unbiased-logistic", logits, positives, p, w)[1]
+    assert np.allclose(z.grad.numpy()[:, ~below], unbiased[:, ~below], rtol=1e-10, atol=1e-13)
+
+
+def test_modules_keep_single_precision_and_the_values_that_were_given():
+    logits, positives, p = case()
+    w = torch.linspace(0.5, 2, 9, dtype=torch.float64)
+    loss = ut.PluginLogistic(propensity=p, weights=w, reduction="sum")
+    # Some devices have no double precision; half precision would round propensities.
+    for module in (loss, copy.deepcopy(loss).half(), copy.deepcopy(loss).bfloat16(), copy.deepcopy(loss).double(), copy.deepcopy(loss).to("cpu")):
+        assert all(buffer.dtype == torch.float32 for buffer in module.buffers()) and len(list(module.buffers())) == 2
+        assert module(logits, positives) == ut.corrected_loss(logits, positives, loss="plugin-logistic", propensity=p, weights=w, reduction="sum")
+        single = ut.corrected_loss(logits.float(), positives, loss="plugin-logistic", propensity=p.float(), weights=w.float(), reduction="sum")
+        assert module(logits.float(), positives) == single == pickle.loads(pickle.dumps(module))(logits.float(), positives)
+    assert torch.autograd.gradcheck(lambda z: loss(z, positives), (logits.clone().requires_grad_(),))
+    # A state that was loaded counts, not what the module was made with.
+    other = ut.PluginLogistic(propensity=torch.ones(9), weights=w, reduction="sum")
+    loss.load_state_dict(other.state_dict())
+    assert loss(logits, positives).item() == pytest.approx(other(logits, positives).item())
+    assert loss.to("meta").propensity.is_meta
 
 
 @pytest.mark.parametrize("name", LOSSES)
