@@ -237,6 +237,9 @@ class Evaluator:
         if not isinstance(other, (Evaluator, bytes, bytearray, memoryview)):
             expected = "expected an Evaluator, or the bytes from its to_bytes()"
             raise ValueError(f"cannot merge this: {expected}, found {type(other).__name__}")
+        if other is self:
+            # Without row numbers of its own, every row would count twice.
+            raise ValueError("cannot merge an evaluator with itself: its rows are there already")
         if isinstance(other, Evaluator) and other._native is None:
             return self
         tally = other.to_bytes() if isinstance(other, Evaluator) else bytes(other)
