@@ -285,7 +285,7 @@ def test_minus_infinity_is_no_prediction_in_any_form(device, way):
         assert um.Evaluator(3, k=3).update(y, given).compute().to_dict()["rows"] == wanted
 
 
-def test_the_example_runs(tmp_path, capsys, monkeypatch):
+def test_the_example_says_what_its_correction_is_worth(tmp_path, capsys, monkeypatch):
     import runpy
     import sys
     from pathlib import Path
@@ -293,7 +293,13 @@ def test_the_example_runs(tmp_path, capsys, monkeypatch):
     data = um.datasets.balls(train_rows=300, test_rows=100, labels=12, dim=5)
     um.write(tmp_path / "balls_train.txt", data.train)
     um.write(tmp_path / "balls_test.txt", data.test)
+    um.Propensities(np.full(12, 0.9)).write(tmp_path / "measured.csv")
     example = Path(__file__).parents[1] / "examples" / "torch_missing_labels.py"
-    monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path), "--epochs", "2", "--hidden", "8"])
-    runpy.run_path(str(example), run_name="__main__")
-    assert "corrected" in capsys.readouterr().out
+    # Nothing is missing from these labels, so propensities of a few percent are impossible.
+    for propensity, is_assumed, is_impossible in [("jpv", True, None), ("constant:p=0.02", True, True), (f"table:{tmp_path / 'measured.csv'}", False, False)]:
+        monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path), "--epochs", "2", "--hidden", "8", "--propensity", propensity])
+        runpy.run_path(str(example), run_name="__main__")
+        printed = capsys.readouterr().out
+        assert "corrected" in printed
+        assert ("an assumption, unless it was fitted" in printed) == is_assumed
+        assert is_impossible is None or ("do not use the corrected network" in printed) == is_impossible
