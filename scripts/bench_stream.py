@@ -2,13 +2,17 @@
 
     python scripts/bench_stream.py batches [490000 670000]     # um.Evaluator in batches of 1 024 against um.evaluate
     python scripts/bench_stream.py long [100000000]            # rows per second and memory, blocks that repeat
+    python scripts/bench_stream.py dataset [10000000]          # memory of um.evaluate_dataset over a growing Parquet folder (needs pyarrow)
     python scripts/bench_stream.py torchmetrics                # against RetrievalPrecision, 8 000 x 40 (needs torch, torchmetrics)
     python scripts/bench_stream.py ray [490000 670000]         # two nodes with one core each (needs ray)
 """
 
+import multiprocessing
 import os
+import pathlib
 import resource
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -103,6 +107,51 @@ def long(rows=100_000_000):
     print(f"compute: precision@1 {report.value('precision', 1):.6f}, n {report.rows[0].n:,}")
 
 
+def list_columns(y, scores):
+    """Labels, and the predicted labels of each row, best first, as columns of lists."""
+    import pyarrow
+
+    rows, stored = y.shape[0], scores.nnz // y.shape[0]
+    order = np.argsort(-scores.data.reshape(rows, stored), axis=1, kind="stable")
+    top = np.take_along_axis(scores.indices.reshape(rows, stored), order, 1)
+
+    def column(ids, each):
+        return pyarrow.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32) * each, pyarrow.array(ids.ravel()))
+
+    return {"labels": column(y.indices, y.nnz // rows), "predictions": column(top, stored)}
+
+
+def of_folder(folder, labels):
+    """Seconds, and the peak of this process in MB (Linux; what `peak` has begins with that of the parent)."""
+    train, _ = matrices(100_000, labels, 1)
+    start = time.perf_counter()
+    um.evaluate_dataset(folder, n_labels=labels, train=train, propensity="jpv", metrics=["precision", "ndcg", "macro-f", "coverage"])
+    seconds = time.perf_counter() - start
+    with open("/proc/self/status") as file:
+        most = next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
+    return seconds, most
+
+
+def dataset(rows=10_000_000):
+    import pyarrow
+    import pyarrow.parquet
+
+    labels, each = 100_000, 250_000
+    with tempfile.TemporaryDirectory() as folder:
+        table = pyarrow.table(list_columns(*matrices(each, labels, 10)))
+        files = 0
+        for count in (rows // 10, rows):
+            while files * each < count:
+                pyarrow.parquet.write_table(table, f"{folder}/part-{files:05}.parquet")
+                files += 1
+            # A process that has done nothing else.
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                seconds, most = pool.apply(of_folder, (folder, labels))
+            size = sum(path.stat().st_size for path in pathlib.Path(folder).iterdir()) / 2**20
+            done = files * each
+            print(f"{done:>13,} rows, {files} files, {size:,.0f} MB: {done / seconds:,.0f} rows per second, memory at most {most:.0f} MB", flush=True)
+
+
 def torchmetrics():
     import torch
     from torchmetrics.retrieval import RetrievalPrecision
@@ -165,13 +214,9 @@ def on_ray(rows=490_000, labels=670_000):
     import unmissed.ray as ur
 
     y, scores = matrices(rows, labels, 10)
-    order = np.argsort(-scores.data.reshape(rows, 10), axis=1, kind="stable")
-    top = np.take_along_axis(scores.indices.reshape(rows, 10), order, 1)
-
-    def column(ids, each):
-        return pyarrow.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32) * each, pyarrow.array(ids.ravel()))
-
-    table = pyarrow.table({"id": np.arange(rows), "labels": column(y.indices, 5), "predictions": column(top, 10)})
+    columns = list_columns(y, scores)
+    top = columns["predictions"].flatten().to_numpy().reshape(rows, 10)
+    table = pyarrow.table({"id": np.arange(rows), **columns})
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 2**30})
     cluster.add_node(num_cpus=1, object_store_memory=2**30)
     ray.init(address=cluster.address, log_to_driver=False)
@@ -192,7 +237,7 @@ def on_ray(rows=490_000, labels=670_000):
 
 
 if __name__ == "__main__":
-    tasks = {"batches": batches, "long": long, "torchmetrics": torchmetrics, "ray": on_ray}
+    tasks = {"batches": batches, "long": long, "dataset": dataset, "torchmetrics": torchmetrics, "ray": on_ray}
     name, *numbers = sys.argv[1:] or [""]
     if name not in tasks:
         sys.exit(__doc__)

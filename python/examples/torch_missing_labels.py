@@ -68,7 +68,12 @@ def main() -> None:
     losses = {"observed": Logistic(), "corrected": PluginLogistic(propensity=propensity)}
     models = {name: train(data, loss, given.epochs, given.hidden) for name, loss in losses.items()}
     predictions = {name: top(model, test, 5) for name, model in models.items()}
-    print(um.audit(test.y, predictions, train=data.y, propensity=given.propensity, k=(1, 3, 5), name=given.folder.name))
+    audit = um.audit(test.y, predictions, train=data.y, propensity=given.propensity, k=(1, 3, 5), name=given.folder.name)
+    print(audit)
+    if not given.propensity.startswith("table:"):
+        print(f"\nThe propensities are the curve {propensity.origin}: an assumption, unless it was fitted to evidence about these data.")
+    if any(finding.code == "U001" for finding in audit.findings):
+        print(f"{propensity.origin} contradicts these data (U001): do not use the corrected network.")
 
 
 if __name__ == "__main__":

@@ -197,11 +197,32 @@ def test_k_is_checked():
             um.precision([[0]], [[0]], k=k)
 
 
-def test_minus_infinity_is_no_prediction():
-    scores = np.array([[0.2, -np.inf, 0.1], [-np.inf, -np.inf, -np.inf]])
-    report = um.evaluate([[1], [0]], scores, k=3, metrics=["precision"], n_labels=3)
-    assert report.value("precision", 3) == 0.0
-    assert um.evaluate([[2], [0]], scores, k=3, metrics=["recall"], n_labels=3).value("recall", 3) == 0.5
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_minus_infinity_is_no_prediction(dtype):
+    scores = np.array([[0.2, -np.inf, 0.1], [-np.inf] * 3, [-np.inf, 0.3, -np.inf]], dtype)
+    y = [[2], [0], [1, 2]]
+    rows, labels = np.indices(scores.shape)
+    best = np.argsort(-scores, axis=1, kind="stable")
+    wanted = um.evaluate(y, [[(0, scores[0, 0]), (2, scores[0, 2])], [], [(1, scores[2, 1])]], k=3, n_labels=3).to_dict()["rows"]
+    assert um.evaluate(y, scores, k=3, metrics=["recall"], n_labels=3).value("recall", 3) == 0.5
+    padded = np.where(np.take_along_axis(scores, best, 1) == -np.inf, -1, best)
+    for given in (
+        scores,
+        sp.csr_matrix((scores.ravel().astype(np.promote_types(dtype, np.float32)), (rows.ravel(), labels.ravel()))),
+        (best, np.take_along_axis(scores, best, 1)),
+        # Padding need not be a label.
+        um.TopK(padded, np.take_along_axis(scores, best, 1)),
+        {"indices": best, "scores": np.take_along_axis(scores, best, 1)},
+        [list(zip(range(3), row)) for row in scores],
+    ):
+        assert um.evaluate(y, given, k=3, n_labels=3).to_dict()["rows"] == wanted
+        assert um.Evaluator(3, k=3).update(y, given).compute().to_dict()["rows"] == wanted
+    # What becomes infinite in single precision only, and NaN beside it, stay errors with their row.
+    for wrong, message in ((-1e39, "row 2"), (np.nan, "row 2")):
+        broken = scores.astype(float)
+        broken[2, 0] = wrong
+        with pytest.raises(ValueError, match=message):
+            um.evaluate(y, broken, k=3, n_labels=3)
 
 
 def test_whole_numbers_that_may_be_labels_are_pointed_out():

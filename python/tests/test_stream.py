@@ -85,11 +85,14 @@ def test_merging_in_any_order(data, tmp_path):
         assert merged.compute().to_dict() == wanted
         assert merged.merge(um.Evaluator(M, **settings)).n_rows == N
     with pytest.raises(ValueError, match="two tallies cover the same rows"):
-        parts[0].merge(parts[0])
+        parts[0].merge(copy.copy(parts[0]))
     # Evaluators that number their rows themselves are put behind each other.
     first = um.Evaluator(M, **settings).update(y[:100], scores[:100])
     second = um.Evaluator(M, **settings).update(y[100:], scores[100:])
     assert first.merge(second).compute().to_dict() == um.evaluate(y, scores, **settings).to_dict()
+    with pytest.raises(ValueError, match="cannot merge an evaluator with itself"):
+        first.merge(first)
+    assert first.n_rows == N
 
 
 def test_every_kind_of_batch(data):

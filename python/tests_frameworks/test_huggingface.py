@@ -81,3 +81,13 @@ def test_mistakes_are_explained():
     for logits in (torch.zeros(2, M + 1), torch.zeros(2, 3, M), {"hidden": torch.zeros(2, M)}):
         with pytest.raises(ValueError, match="the model's logits have the wrong shape"):
             TrainerMetrics(M, k=1).preprocess_logits_for_metrics(logits, None)
+
+
+def test_masked_logits_are_not_predicted():
+    logits = torch.tensor([[0.3, -torch.inf, -torch.inf], [-torch.inf] * 3, [0.1, -torch.inf, 0.4]])
+    y = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1]], np.float32)
+    metrics = TrainerMetrics(3, k=3, metrics=["recall", "precision"])
+    best = metrics.preprocess_logits_for_metrics(logits, None)
+    found = metrics.compute_metrics(transformers.EvalPrediction(tuple(part.numpy() for part in best), y))
+    wanted = um.evaluate(y, [[(0, 0.3)], [], [(2, 0.4), (0, 0.1)]], k=3, metrics=["recall", "precision"], n_labels=3)
+    assert found == wanted.to_flat_dict()

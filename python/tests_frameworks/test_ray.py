@@ -1,6 +1,9 @@
 """Several machines: a cluster of two nodes on this one, of which one is killed."""
 
 import os
+import pathlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -115,33 +118,151 @@ def test_an_interrupted_run_is_resumed(cluster, data, tmp_path, monkeypatch):
     assert path.read_bytes() == (tmp_path / "one.safetensors").read_bytes()
 
 
-def test_a_node_that_dies_costs_its_blocks(cluster, data, tmp_path):
-    _, y, best, table = data
-    extra = cluster.add_node(num_cpus=1, object_store_memory=150 * 2**20)
-    cluster.wait_for_nodes()
+class Slowly:
+    """A run whose blocks are written slowly, so that it can be killed in the middle."""
+
+    def __init__(self, run, seconds):
+        self.run, self.seconds = run, seconds
+
+    def __getattr__(self, name):
+        return getattr(self.run, name)
+
+    def put(self, block):
+        time.sleep(self.seconds)
+        self.run.put(block)
+
+
+#: For `wide`, whose labels are twenty blocks.
+PARAMETERS = {"loss": "logistic", "decay": 1e-3, "calibrate": False, "random_state": 2}
+
+
+def wide():
     rng = np.random.default_rng(1)
     labels = sp.csr_matrix(rng.random((N, 640)) < 0.02, dtype=np.int8)
-    X = sp.random(N, 60, 0.3, "csr", np.float32, random_state=2)
-    parameters = {"loss": "logistic", "decay": 1e-3, "calibrate": False, "random_state": 2}
+    return sp.random(N, 60, 0.3, "csr", np.float32, random_state=2), labels
+
+
+def stored(path):
+    """The finished blocks of a run."""
+    return len(list(pathlib.Path(f"{path}.partial").glob("*.block")))
+
+
+def test_a_node_that_dies_costs_its_blocks(cluster, data, tmp_path, monkeypatch):
+    from unmissed import _core
+
+    _, y, best, table = data
+    X, labels = wide()
+    extra = cluster.add_node(num_cpus=1, object_store_memory=150 * 2**20)
+    cluster.wait_for_nodes()
+    path = tmp_path / "many.safetensors"
+    begin, counts = _core.begin_blocks, {}
+
+    def slowly(*arguments):
+        run = begin(*arguments)
+        counts["all"] = len(run.missing())
+        return Slowly(run, 0.3)
+
+    monkeypatch.setattr(_core, "begin_blocks", slowly)
 
     def kill():
         # As soon as there is a block: others are in work then.
-        while not list(tmp_path.glob("many.safetensors.partial/*.block")):
+        while not stored(path):
             time.sleep(0.01)
         cluster.remove_node(extra, allow_graceful=False)
+        counts["when killed"] = stored(path)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    ur.train(X, labels, tmp_path / "many.safetensors", blocks_per_task=1, **parameters)
+    ur.train(X, labels, path, blocks_per_task=1, **PARAMETERS)
     killer.join()
-    um.OneVsRest(**parameters).fit(X, labels).save(tmp_path / "one.safetensors")
-    assert (tmp_path / "many.safetensors").read_bytes() == (tmp_path / "one.safetensors").read_bytes()
+    assert 0 < counts["when killed"] < counts["all"] == 20
+    um.OneVsRest(**PARAMETERS).fit(X, labels).save(tmp_path / "one.safetensors")
+    assert path.read_bytes() == (tmp_path / "one.safetensors").read_bytes()
     # Ray notices a dead node by its missed heartbeats, which may be after the last block.
     deadline = time.monotonic() + 60
     while len([node for node in ray.nodes() if node["Alive"]]) > 2 and time.monotonic() < deadline:
         time.sleep(0.1)
     assert len([node for node in ray.nodes() if node["Alive"]]) == 2
     # What is left goes on evaluating.
+    blocks = ray.data.from_arrow([table.slice(start, 100) for start in range(0, N, 100)])
+    assert ur.evaluate(blocks, rows="id", n_labels=M).to_dict() == um.evaluate(y, um.TopK(best)).to_dict()
+
+
+DRIVER = """
+import sys
+import ray
+import unmissed.ray as ur
+from unmissed import _core
+sys.path.insert(0, sys.argv[1])
+import test_ray as shared
+
+begin = _core.begin_blocks
+_core.begin_blocks = lambda *arguments: shared.Slowly(begin(*arguments), 0.3)
+ray.init(address=sys.argv[2], log_to_driver=False)
+ur.train(*shared.wide(), sys.argv[3], blocks_per_task=1, **shared.PARAMETERS)
+"""
+
+
+def test_a_driver_that_dies_costs_what_is_missing(cluster, tmp_path, monkeypatch):
+    from unmissed import _core
+
+    path = tmp_path / "many.safetensors"
+    here = str(pathlib.Path(__file__).parent)
+    with open(tmp_path / "messages", "w") as messages:
+        driver = subprocess.Popen([sys.executable, "-c", DRIVER, here, cluster.address, str(path)], stderr=messages)
+        while stored(path) < 2 and driver.poll() is None:
+            time.sleep(0.01)
+        driver.kill()
+        driver.wait()
+    left = stored(path)
+    assert 2 <= left < 20 and not path.exists(), (tmp_path / "messages").read_text()
+    begin, missing = _core.begin_blocks, []
+
+    def noted(*arguments):
+        run = begin(*arguments)
+        missing.extend(run.missing())
+        return run
+
+    monkeypatch.setattr(_core, "begin_blocks", noted)
+    X, labels = wide()
+    ur.train(X, labels, path, resume=True, **PARAMETERS)
+    assert len(missing) == 20 - left
+    um.OneVsRest(**PARAMETERS).fit(X, labels).save(tmp_path / "one.safetensors")
+    assert path.read_bytes() == (tmp_path / "one.safetensors").read_bytes()
+
+
+def test_tasks_return_few_blocks():
+    def each(count, labels, features, processors):
+        return ur._blocks_per_task([(start, start + labels) for start in range(0, count * labels, labels)], features, processors)
+
+    assert each(1000, 32, 100, 2) == ur.MOST_BLOCKS
+    # About 64 MB: 32 labels, 50 000 features and 4 bytes each are 6.4 MB.
+    assert each(1000, 32, 50_000, 2) == 10
+    assert each(1000, 32, 5_000_000, 2) == 1
+    # Every processor has some.
+    assert each(20, 32, 100, 2) == 2 and each(3, 32, 100, 2) == 1 and each(0, 32, 100, 2) == 1
+
+
+def test_a_task_that_always_dies_is_given_up(cluster, data, monkeypatch):
+    X, _, _, _ = data
+    assert all(task._max_retries == ur.RETRIES for task in (ur._tally, ur._merge, ur._fit, ur._predict))
+    # Once is enough: workers take seconds to start.
+    monkeypatch.setattr(ur, "RETRIES", 1)
+    monkeypatch.setattr(ur, "_predict", ur._predict.options(max_retries=1))
+
+    class Deadly:
+        n_jobs = None
+
+        def predict_top_k(self, *_, **__):
+            os._exit(1)
+
+    with pytest.raises(RuntimeError, match="a part of the rows could not be predicted: its worker or machine was lost 2 times"):
+        ur.predict(Deadly(), X, rows_per_task=N)
+
+
+def test_datasets_need_not_be_known_as_materialized(cluster, data, monkeypatch):
+    _, y, best, table = data
+    monkeypatch.setattr(ur, "_MATERIALIZED", ())
     blocks = ray.data.from_arrow([table.slice(start, 100) for start in range(0, N, 100)])
     assert ur.evaluate(blocks, rows="id", n_labels=M).to_dict() == um.evaluate(y, um.TopK(best)).to_dict()
 

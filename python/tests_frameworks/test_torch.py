@@ -1,6 +1,10 @@
 """Losses and tensors of PyTorch."""
 
+import copy
+import pickle
+
 import numpy as np
+import pyarrow
 import pytest
 import scipy.sparse as sp
 import torch
@@ -72,6 +76,50 @@ def test_the_nonnegative_loss_has_a_floor():
     )
 
 
+def test_the_nonnegative_loss_is_that_of_its_parts():
+    rng = np.random.default_rng(7)
+    logits = torch.tensor(rng.normal(0, 2, (12, 9)))
+    positives = [sorted(rng.choice(9, rng.integers(0, 4), replace=False).tolist()) for _ in range(12)]
+    p, w = torch.linspace(0.05, 1, 9, dtype=torch.float64), torch.linspace(0.5, 2, 9, dtype=torch.float64)
+    relevant, irrelevant, slopes = np.zeros(9), np.zeros(9), np.zeros((12, 9))
+    for row in range(12):
+        for label in range(9):
+            z, one = float(logits[row, label]), float(p[label])
+            observed, unobserved = _core.loss_at("logistic", z, True, 1.0), _core.loss_at("logistic", z, False, 1.0)
+            share = 1 / one if label in positives[row] else 0.0
+            relevant[label] += share * observed[0]
+            irrelevant[label] += (1 - share) * unobserved[0]
+            slopes[row, label] = share * observed[1]
+    below = irrelevant < 0
+    assert 2 <= below.sum() <= 7, "labels on both sides of the floor"
+    z = logits.clone().requires_grad_()
+    value = ut.corrected_loss(z, positives, loss="nonnegative-logistic", propensity=p, weights=w, reduction="sum")
+    assert value.item() == pytest.approx(float((w.numpy() * (relevant + irrelevant.clip(0))).sum()), rel=1e-12)
+    value.backward()
+    # Below the floor only the part of relevant pairs has a gradient.
+    assert np.allclose(z.grad.numpy()[:, below], (w.numpy() * slopes)[:, below], rtol=1e-10, atol=1e-13)
+    unbiased = by_hand("unbiased-logistic", logits, positives, p, w)[1]
+    assert np.allclose(z.grad.numpy()[:, ~below], unbiased[:, ~below], rtol=1e-10, atol=1e-13)
+
+
+def test_modules_keep_single_precision_and_the_values_that_were_given():
+    logits, positives, p = case()
+    w = torch.linspace(0.5, 2, 9, dtype=torch.float64)
+    loss = ut.PluginLogistic(propensity=p, weights=w, reduction="sum")
+    # Some devices have no double precision; half precision would round propensities.
+    for module in (loss, copy.deepcopy(loss).half(), copy.deepcopy(loss).bfloat16(), copy.deepcopy(loss).double(), copy.deepcopy(loss).to("cpu")):
+        assert all(buffer.dtype == torch.float32 for buffer in module.buffers()) and len(list(module.buffers())) == 2
+        assert module(logits, positives) == ut.corrected_loss(logits, positives, loss="plugin-logistic", propensity=p, weights=w, reduction="sum")
+        single = ut.corrected_loss(logits.float(), positives, loss="plugin-logistic", propensity=p.float(), weights=w.float(), reduction="sum")
+        assert module(logits.float(), positives) == single == pickle.loads(pickle.dumps(module))(logits.float(), positives)
+    assert torch.autograd.gradcheck(lambda z: loss(z, positives), (logits.clone().requires_grad_(),))
+    # A state that was loaded counts, not what the module was made with.
+    other = ut.PluginLogistic(propensity=torch.ones(9), weights=w, reduction="sum")
+    loss.load_state_dict(other.state_dict())
+    assert loss(logits, positives).item() == pytest.approx(other(logits, positives).item())
+    assert loss.to("meta").propensity.is_meta
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients_pass_gradcheck(name):
     logits, positives, p = case(4, 5)
@@ -138,13 +186,15 @@ def test_mistakes_are_located():
             loss(logits, **arguments)
 
 
-@pytest.fixture(params=["taken whole", "selected by torch"])
+@pytest.fixture(params=["taken whole", "selected by torch", "as on a GPU"])
 def way(request, monkeypatch):
-    """Tensors in the computer's own memory are taken whole if they are small."""
+    """Tensors in the computer's own memory are taken whole if they are small, those of a GPU never."""
     from unmissed import _batches
 
     if request.param == "selected by torch":
         monkeypatch.setattr(_batches, "MOST_WHOLE", 0)
+    if request.param == "as on a GPU":
+        monkeypatch.setattr(_batches, "OF_HOST", ())
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -205,7 +255,37 @@ def test_numbers_that_are_none_are_located(device, way):
     assert evaluator.n_rows == 0
 
 
-def test_the_example_runs(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float64])
+def test_labels_are_1_or_0_on_every_device(device, dtype, way):
+    y = torch.tensor([[0, 1, 1], [1, 0, 0]]).to(device, dtype)
+    scores = torch.tensor([[0.1, 0.9, 0.2], [0.2, 0.1, 0.8]], device=device)
+    report = um.Evaluator(3, k=2).update(y, scores).compute()
+    assert report.to_dict() == um.evaluate([[1, 2], [0]], scores.cpu().numpy(), k=2).to_dict()
+    if dtype is torch.bool:
+        return
+    for value, found in [(2, "2"), (0.5, "0.5"), (-1, "-1")]:
+        broken = y.clone()
+        broken[1, 2] = value
+        if dtype.is_floating_point or value == 2:
+            message = rf"y_true, row 1: a label must be 1 or 0, found {found}(\.0)?"
+            swapped = r"; pass \(values >= threshold\); are y_true and y_pred swapped\? y_true comes first" if value > 0 else ""
+            with pytest.raises(ValueError, match=f"^{message}{swapped}$"):
+                um.Evaluator(3, k=2).update(broken, scores)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_minus_infinity_is_no_prediction_in_any_form(device, way):
+    y = [[0, 2], [1], [2]]
+    scores = torch.tensor([[0.3, -torch.inf, -torch.inf], [-torch.inf] * 3, [0.1, -torch.inf, 0.4]], device=device)
+    wanted = um.evaluate(y, [[(0, 0.3)], [], [(0, 0.1), (2, 0.4)]], k=3, n_labels=3).to_dict()["rows"]
+    best = torch.topk(scores, 3)
+    columns = pyarrow.array(best.indices.tolist()), pyarrow.array(best.values.tolist(), pyarrow.list_(pyarrow.float32()))
+    for given in (scores, scores.double(), (best.indices, best.values), columns):
+        assert um.Evaluator(3, k=3).update(y, given).compute().to_dict()["rows"] == wanted
+
+
+def test_the_example_says_what_its_correction_is_worth(tmp_path, capsys, monkeypatch):
     import runpy
     import sys
     from pathlib import Path
@@ -213,7 +293,13 @@ def test_the_example_runs(tmp_path, capsys, monkeypatch):
     data = um.datasets.balls(train_rows=300, test_rows=100, labels=12, dim=5)
     um.write(tmp_path / "balls_train.txt", data.train)
     um.write(tmp_path / "balls_test.txt", data.test)
+    um.Propensities(np.full(12, 0.9)).write(tmp_path / "measured.csv")
     example = Path(__file__).parents[1] / "examples" / "torch_missing_labels.py"
-    monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path), "--epochs", "2", "--hidden", "8"])
-    runpy.run_path(str(example), run_name="__main__")
-    assert "corrected" in capsys.readouterr().out
+    # Nothing is missing from these labels, so propensities of a few percent are impossible.
+    for propensity, is_assumed, is_impossible in [("jpv", True, None), ("constant:p=0.02", True, True), (f"table:{tmp_path / 'measured.csv'}", False, False)]:
+        monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path), "--epochs", "2", "--hidden", "8", "--propensity", propensity])
+        runpy.run_path(str(example), run_name="__main__")
+        printed = capsys.readouterr().out
+        assert "corrected" in printed
+        assert ("an assumption, unless it was fitted" in printed) == is_assumed
+        assert is_impossible is None or ("do not use the corrected network" in printed) == is_impossible

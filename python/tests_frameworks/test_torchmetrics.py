@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.distributed
 import torch.multiprocessing
+import torchmetrics
 
 import unmissed as um
 from unmissed import torchmetrics as metrics
@@ -44,6 +45,46 @@ def test_values_are_those_of_evaluate():
     assert copied.compute() == single.compute()
     single.reset()
     assert single.update(scores[:5], y[:5]) is None and single.report().rows[0].n == 5
+
+
+@pytest.mark.parametrize("cloned", [False, True])
+def test_metrics_of_a_collection_all_see_every_batch(cloned):
+    # A collection takes metrics whose states are equal for one, and updates the first of them only.
+    y, scores, train = data()
+    makers = {
+        "precision": lambda: metrics.Precision(n_labels=M, k=1),
+        "recall": lambda: metrics.Recall(n_labels=M, k=3),
+        "corrected": lambda: metrics.Precision(n_labels=M, k=1, estimator="unbiased", train=train, propensity="jpv"),
+    }
+    together = torchmetrics.MetricCollection({name: make() for name, make in makers.items()})
+    together = together.clone() if cloned else together
+    alone = {name: make() for name, make in makers.items()}
+    for start in (0, 50, 100):
+        batch = scores[start : start + 50], y[start : start + 50]
+        together.update(*batch)
+        for one in alone.values():
+            one.update(*batch)
+    assert together.compute() == {name: one.compute() for name, one in alone.items()}
+    copied = together.clone()
+    copied.update(scores[150:], y[150:])
+    assert [one.report().rows[0].n for one in copied.values()] == [N] * 3
+    assert [one.report().rows[0].n for one in together.values()] == [150] * 3
+
+
+def test_metrics_merge():
+    y, scores, _ = data()
+    one, other = (metrics.Precision(n_labels=M, k=1) for _ in range(2))
+    one.update(scores[:100], y[:100])
+    one.compute()
+    other.update(scores[100:], y[100:])
+    one.merge_state(other)
+    assert one.compute() == pytest.approx(um.precision(y.numpy(), scores.numpy(), k=1))
+    with pytest.raises(ValueError, match="expected a metric of unmissed, found dict"):
+        one.merge_state({})
+    with pytest.raises(ValueError, match="not parts of the same evaluation"):
+        another = metrics.Precision(n_labels=M, k=2)
+        another.update(scores, y)
+        one.merge_state(another)
 
 
 def test_every_metric_has_a_class():
@@ -91,8 +132,10 @@ def work(rank, path, results):
     values = [made.compute().item(), *precision.compute().tolist()]
     # After a result the process goes on with its own rows.
     again = [made.compute().item(), *precision.compute().tolist()]
-    local = made._evaluator.n_rows
-    torch.save((values, again, local), f"{results}.{rank}")
+    local = made.report().rows[0].n
+    with made.sync_context():
+        everywhere = made.report().rows[0].n
+    torch.save((values, again, (local, everywhere, made.report().rows[0].n)), f"{results}.{rank}")
     torch.distributed.destroy_process_group()
 
 
@@ -102,5 +145,5 @@ def test_two_processes_give_what_one_gives(tmp_path):
     report = um.evaluate(y.numpy(), scores.numpy(), train=train, propensity="jpv", k=(1, 3))
     wanted = [report.value("macro-f", 3)] + [report.value("precision", k, "unbiased") for k in (1, 3)]
     for rank in range(2):
-        values, again, local = torch.load(tmp_path / f"result.{rank}")
-        assert torch.allclose(torch.tensor(values), torch.tensor(wanted)) and again == values and local == N // 2
+        values, again, counts = torch.load(tmp_path / f"result.{rank}")
+        assert torch.allclose(torch.tensor(values), torch.tensor(wanted)) and again == values and counts == (N // 2, N, N // 2)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from . import _inputs
-from ._inputs import Array, Matrix, _integers, _ranks, _singles
-
+from ._inputs import Array, Matrix, _integers, _predicted, _ranks, _singles
 
 #: Matrices in the computer's own memory are taken whole up to this size: the library selects the best without waking threads of torch.
 MOST_WHOLE = 1 << 20
+#: Devices in whose memory numpy can look.
+OF_HOST: tuple[str, ...] = ("cpu",)
 
 
 def is_tensor(value: Any) -> bool:
@@ -72,16 +73,16 @@ def _labels_of_tensor(tensor: Any, what: str, columns: int) -> Matrix:
     if tensor.layout is not _torch().strided:
         tensor = tensor.to_dense()
     _check_shape(tensor, what, columns)
-    if tensor.device.type == "cpu":
+    if tensor.device.type in OF_HOST:
         # Without torch's threads, which take longer to wake than this takes.
         return _inputs.labels(_on_host(tensor), what, columns)
     # Only the places of labels leave the device.
-    places = (tensor.detach() != 0).nonzero()
-    values = tensor.detach()[places[:, 0], places[:, 1]]
-    if values.numel() and not bool((values > 0).all()):
-        wrong = int((~(values > 0)).nonzero()[0, 0])
-        row, found = int(places[wrong, 0]), values[wrong].item()
-        raise ValueError(f"{what}, row {row}: a label must be 1 or 0, found {found}")
+    given = tensor.detach()
+    wrong = (given != 0) & (given != 1)
+    if bool(wrong.any()):
+        row, label = (int(one) for one in wrong.nonzero()[0])
+        raise _inputs.not_a_label(what, row, _on_host(given[row, label].reshape(1))[0])
+    places = (given == 1).nonzero()
     rows, ids = places[:, 0].cpu().numpy(), places[:, 1].cpu().numpy()
     indptr = np.searchsorted(rows, np.arange(tensor.shape[0] + 1))
     return Matrix(columns, _integers(indptr), _integers(ids), None)
@@ -113,7 +114,7 @@ def _best_of_tensor(tensor: Any, what: str, columns: int, k: int) -> Matrix:
     _check_shape(tensor, what, columns)
     if not tensor.shape[0]:
         return Matrix(columns, np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    if tensor.device.type == "cpu" and tensor.numel() <= MOST_WHOLE:
+    if tensor.device.type in OF_HOST and tensor.numel() <= MOST_WHOLE:
         host = _singles(_on_host(tensor))
         labels = np.tile(np.arange(columns, dtype=np.int32), host.shape[0]).reshape(host.shape)
     else:
@@ -181,4 +182,4 @@ def _scores_of_columns(labels: Any, scores: Any, what: str, columns: int) -> Mat
     if wrong.size:
         row = int(wrong[0])
         raise ValueError(f"{what}, row {row}: expected a score for each of {lengths[row]} labels, found {other_lengths[row]}")
-    return Matrix(columns, indptr, _whole(ids, what), _singles(values))
+    return _predicted(columns, indptr, _whole(ids, what), values)

@@ -79,7 +79,8 @@ def evaluate(
     y_pred : predictions of shape (n_rows, n_labels), or dict of them by name
         Scores: a scipy sparse matrix (every stored entry is a prediction, zeros too), a dense array, a `TopK` or
         ``(labels, scores)`` arrays of shape (n_rows, k), an integer array of the best labels, a list with a ranked list of labels
-        (or of ``(label, score)`` pairs) for each row. Scores are compared in single precision; ties go to the smaller label.
+        (or of ``(label, score)`` pairs) for each row. Scores are compared in single precision; ties go to the smaller label. A score
+        of minus infinity says that the label is not predicted.
     train : labels, optional
         Training labels, from whose counts propensity models, groups and weights are computed.
     propensity : str, Propensities, RowPropensity, array-like, or list of these, optional

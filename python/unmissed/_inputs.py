@@ -219,12 +219,15 @@ def _check_labels(data: Array, row_of: Any, what: str) -> None:
     wrong = ~((data == 0) | (data == 1))
     if wrong.any():
         place = int(np.flatnonzero(wrong.ravel())[0])
-        found = data.ravel()[place]
-        message = f"{what}, row {row_of(place)}: a label must be 1 or 0, found {found}"
-        if found > 0:
-            message += "; pass (values >= threshold)"
-            message += _SWAPPED.get(what, "")
-        raise ValueError(message)
+        raise not_a_label(what, row_of(place), data.ravel()[place])
+
+
+def not_a_label(what: str, row: int, found: Any) -> ValueError:
+    message = f"{what}, row {row}: a label must be 1 or 0, found {found}"
+    if found > 0:
+        message += "; pass (values >= threshold)"
+        message += _SWAPPED.get(what, "")
+    return ValueError(message)
 
 
 def _positive(indptr: Array, indices: Array, data: Array, what: str) -> tuple[Array, Array]:
@@ -245,8 +248,8 @@ def scores(value: Any, what: str, columns: int | None = None) -> Matrix:
             raise ValueError(f"{what} has no scores: expected predictions, found labels")
         value = value.scores
     if is_sparse(value):
-        indptr, indices, data = _csr(value, what)
-        return Matrix(_check_columns(what, int(value.shape[1]), columns), indptr, indices, _singles(data))
+        columns = _check_columns(what, int(value.shape[1]), columns)
+        return _predicted(columns, *_csr(value, what))
     top = _as_top_k(value)
     if top is not None:
         return _top_k(top, what, columns)
@@ -266,19 +269,23 @@ def scores(value: Any, what: str, columns: int | None = None) -> Matrix:
                 " first, pass um.TopK(labels)",
                 stacklevel=3,
             )
-        left_out = dense == -np.inf if dense.dtype.kind == "f" else None
-        if left_out is not None and left_out.any():
-            # Minus infinity: not predicted.
-            kept = ~left_out
-            indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-            return Matrix(width, indptr, np.nonzero(kept)[1].astype(np.int32), _singles(dense[kept]))
         indptr = np.arange(rows + 1, dtype=np.int64) * width
-        return Matrix(width, indptr, np.tile(np.arange(width, dtype=np.int32), rows), _singles(dense).ravel())
+        return _predicted(width, indptr, np.tile(np.arange(width, dtype=np.int32), rows), dense.ravel())
     rows_, indptr = _rows(value, what)
     if any(len(row) and hasattr(row[0], "__len__") for row in rows_):
         return _pairs(rows_, indptr, what, columns)
     ids = _flat_labels(rows_, indptr, what)
     return Matrix(_columns(ids, columns), indptr, ids, _ranks(indptr))
+
+
+def _predicted(columns: int | None, indptr: Array, ids: Array, values: Array) -> Matrix:
+    """The matrix of these scores. Minus infinity says that a label is not predicted; that is settled before scores lose precision."""
+    # The minimum of arrays with NaN is NaN, which is not above anything: the library locates it.
+    if values.dtype.kind == "f" and not values.min(initial=0) > -np.inf:
+        kept = values != -np.inf
+        before = np.concatenate([[0], np.cumsum(kept)])
+        indptr, ids, values = _integers(before[indptr]), ids[kept], values[kept]
+    return Matrix(_columns(ids, columns), indptr, ids, _singles(values))
 
 
 def _ranks(indptr: Array) -> Array:
@@ -296,8 +303,7 @@ def _pairs(rows: Sequence[Any], indptr: Array, what: str, columns: int | None) -
     wrong = next((place for place, one in enumerate(given) if not isinstance(one, (int, float, np.number))), None)
     if wrong is not None:
         raise ValueError(f"{what}, row {_row_of(indptr, wrong)}: expected a score, found {given[wrong]!r}")
-    values = _singles(given)
-    return Matrix(_columns(ids, columns), indptr, ids, values)
+    return _predicted(columns, indptr, ids, np.asarray(given))
 
 
 def _as_top_k(value: Any) -> TopK | None:
@@ -323,7 +329,7 @@ def _top_k(top: TopK, what: str, columns: int | None) -> Matrix:
     values = _two_dimensional(top.scores, what)
     if values.shape != ids.shape:
         raise ValueError(f"{what} has scores of another shape: expected {ids.shape}, found {values.shape}")
-    return Matrix(_columns(flat, columns), indptr, flat, _singles(values).ravel())
+    return _predicted(columns, indptr, flat, values.ravel())
 
 
 def features(value: Any, what: str) -> Matrix | Array:

@@ -174,12 +174,14 @@ class Evaluator:
             Observed labels, in any form that `evaluate` takes; a tensor of torch with 0 and 1, or a list column of pyarrow.
         y_pred : predictions of shape (n_batch, n_labels), or dict of them by name
             In any form that `evaluate` takes. The best labels of a tensor of torch are selected on its device, and only they are copied
-            from there; entries of minus infinity are not predictions. List columns of pyarrow are labels, best first, or a tuple of two: labels
-            and scores.
+            from there. List columns of pyarrow are labels, best first, or a tuple of two: labels and scores. Labels with a score of minus infinity
+            are not predicted.
         rows : array-like of int, shape (n_batch,), optional
             The numbers of the rows among all rows, each once. Without them, rows are numbered in the order of arrival, and `merge`
             appends the other evaluator's rows. Intervals of macro-f and coverage are computed from a sample of 65 536 rows when there are
-            more, which these numbers choose: with them, standard errors do not depend on how rows were distributed.
+            more, which these numbers choose: with them, standard errors do not depend on how rows were distributed. A number that
+            occurs twice is an error while the numbers form at most 65 536 ranges; beyond that, only numbers that came since, and those of the
+            sample if these metrics are computed, are found again.
         ignore : str, path, array of shape (n_pairs, 2), list of tuples, sparse matrix or list of lists, optional
             Pairs that may not be predicted, as in `evaluate`; rows are counted from the first of the batch.
 
@@ -235,6 +237,9 @@ class Evaluator:
         if not isinstance(other, (Evaluator, bytes, bytearray, memoryview)):
             expected = "expected an Evaluator, or the bytes from its to_bytes()"
             raise ValueError(f"cannot merge this: {expected}, found {type(other).__name__}")
+        if other is self:
+            # Without row numbers of its own, every row would count twice.
+            raise ValueError("cannot merge an evaluator with itself: its rows are there already")
         if isinstance(other, Evaluator) and other._native is None:
             return self
         tally = other.to_bytes() if isinstance(other, Evaluator) else bytes(other)

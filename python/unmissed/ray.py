@@ -5,8 +5,9 @@ Blocks of rows have tallies, which merge; blocks of labels are trained anywhere;
 >>> # report = unmissed.ray.evaluate(ray.data.read_parquet("predictions/"), n_labels=670_091, train=y_train, propensity="jpv")
 >>> # model = unmissed.ray.train(X, y, "model.safetensors", propensity="jpv")
 
-Only ``ray.put``, ``ray.remote`` and ``map_batches`` are used. Results equal those of one machine: reports to the last bit, models
-to the last byte. Ray repeats work that was lost with a machine. Importing this module imports ray, which ``pip install 'unmissed[ray]'`` brings.
+Tasks (``ray.put``, ``remote``, ``get``, ``wait``, ``cancel``, ``cluster_resources``) and datasets (``map_batches``, ``to_arrow_refs``, ``size_bytes``) are
+all that is used of Ray. Results equal those of one machine: reports to the last bit, models to the last byte. Ray repeats work that
+was lost with a machine. Importing this module imports ray, which ``pip install 'unmissed[ray]'`` brings.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ray
-from ray.data.dataset import MaterializedDataset
+import ray.data
+import ray.exceptions
 
 from . import _core, _inputs
 from ._checks import whole
@@ -32,6 +34,14 @@ if TYPE_CHECKING:
     from ._models import OneVsRest
     from .types import FeaturesLike, LabelsLike, Path, TargetsLike
 
+try:
+    from ray.data.dataset import MaterializedDataset
+
+    _MATERIALIZED: tuple[Any, ...] = (MaterializedDataset,)
+except ImportError:
+    # It is not public and may move: then all datasets are evaluated like those whose blocks are still to be read.
+    _MATERIALIZED = ()
+
 __all__ = ["evaluate", "predict", "train"]
 
 #: Tallies that are merged by one task.
@@ -40,6 +50,11 @@ TOGETHER = 8
 BYTES_PER_TASK = 256 * 2**20
 #: Tasks for each processor: those that are ready early make up for those that are late.
 TASKS_PER_CPU = 4
+#: A training task returns about so many bytes, and so many blocks at most: what is lost with it is trained again.
+MOST_TRAINED = 64 * 2**20
+MOST_BLOCKS = 16
+#: How often Ray repeats a task whose worker died. One that always dies, for want of memory, would be repeated forever.
+RETRIES = 5
 
 
 def evaluate(
@@ -78,7 +93,7 @@ def evaluate(
     # A task has one processor.
     blank = ray.put(Evaluator(n_labels, train=train, **settings | {"n_jobs": 1}))
     what = (labels, named, rows)
-    if isinstance(dataset, MaterializedDataset):
+    if isinstance(dataset, _MATERIALIZED):
         # Its blocks are there. A tally costs as much as many rows, so a task takes several blocks.
         blocks = dataset.to_arrow_refs()
         tasks = max(_processors(), dataset.size_bytes() // BYTES_PER_TASK)
@@ -89,10 +104,11 @@ def evaluate(
         def tally(block: Any) -> Any:
             return _table(_tally_of(ray.get(blank), what, [block]))
 
+        # How often these tasks are repeated is left to Ray: tasks with options of their own would not be joined with those that read.
         parts = dataset.map_batches(tally, batch_format="pyarrow", batch_size=None, zero_copy_batch=True).to_arrow_refs()
     while len(parts) > TOGETHER:
         parts = [_merge.remote(*parts[start : start + TOGETHER]) for start in range(0, len(parts), TOGETHER)]
-    tallies = _arrays(ray.get(parts))
+    tallies = _arrays(_results(parts, "a part of the rows could not be evaluated"))
     if not tallies:
         raise ValueError("no rows were evaluated: expected at least one row")
     with working(settings.get("n_jobs"), False) as how:
@@ -111,12 +127,12 @@ def _tally_of(blank: Evaluator, what: tuple[str, Mapping[str, str | tuple[str, s
     return np.frombuffer(evaluator.to_bytes(), np.uint8) if evaluator.n_rows else None
 
 
-@ray.remote(num_cpus=1, max_retries=-1)
+@ray.remote(num_cpus=1, max_retries=RETRIES)
 def _tally(blank: Evaluator, what: Any, *blocks: Any) -> Any:
     return _tally_of(blank, what, blocks)
 
 
-@ray.remote(num_cpus=1, max_retries=-1)
+@ray.remote(num_cpus=1, max_retries=RETRIES)
 def _merge(*parts: Any) -> Any:
     tallies = _arrays(parts)
     if not tallies:
@@ -147,6 +163,18 @@ def _processors() -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
+def _results(tasks: Any, what: str, remedy: str = "") -> Any:
+    """The results of tasks; errors of our own are passed on, and others say what could not be done."""
+    try:
+        return ray.get(tasks)
+    except ray.exceptions.RayTaskError:
+        raise
+    except ray.exceptions.RayError as error:
+        died = f"its worker or machine was lost {RETRIES + 1} times, or it cannot be repeated"
+        hint = "; if workers are killed for their memory, give them more, or smaller parts"
+        raise RuntimeError(f"{what}: {died}{hint}{remedy}") from error
+
+
 def train(
     X: FeaturesLike,
     y: TargetsLike,
@@ -171,7 +199,7 @@ def train(
     resume : bool, default False
         Whether to resume a run that was interrupted.
     blocks_per_task : int, optional
-        Number of blocks per task; about four tasks per processor by default.
+        Number of blocks per task; by default about four tasks per processor, but at most 16 blocks and about 64 MB of weights.
     **parameters
         Those of `unmissed.OneVsRest`.
 
@@ -179,6 +207,11 @@ def train(
     -------
     OneVsRest
         The model, read from its file.
+
+    Raises
+    ------
+    RuntimeError
+        If blocks could not be trained although they were tried six times. Finished blocks are kept for `resume`.
     """
     from ._models import OneVsRest, _of_matrix
 
@@ -191,7 +224,7 @@ def train(
         run = _core.begin_blocks(rows, labels, settings, (name, bool(resume)), how)
     missing = run.missing()
     each = whole(blocks_per_task, "blocks_per_task", 1) if blocks_per_task is not None else 0
-    each = each or max(1, len(missing) // (TASKS_PER_CPU * _processors()))
+    each = each or _blocks_per_task(missing, rows.columns if isinstance(rows, Matrix) else rows.shape[1], _processors())
     waiting = [missing[start : start + each] for start in range(0, len(missing), each)][::-1]
     data, what = ray.put((rows, labels)), ray.put((settings, run.prepared))
     at_work: list[Any] = []
@@ -202,7 +235,7 @@ def train(
                 at_work.append(_fit.remote(data, what, waiting.pop()))
             ready, at_work = ray.wait(at_work)
             for one in ready:
-                for block in ray.get(one):
+                for block in _results(one, "blocks of labels could not be trained", "; finished blocks are kept: pass resume=True"):
                     run.put(block)
     finally:
         for one in at_work:
@@ -214,7 +247,14 @@ def train(
     return OneVsRest.load(name)
 
 
-@ray.remote(num_cpus=1, max_retries=-1)
+def _blocks_per_task(blocks: list[tuple[int, int]], features: int, processors: int) -> int:
+    """So many that every processor has several tasks, and none returns much."""
+    # A block has a weight of single precision for each label and feature.
+    largest = max((end - start for start, end in blocks), default=1) * max(features, 1) * 4
+    return max(1, min(len(blocks) // (TASKS_PER_CPU * processors), MOST_TRAINED // largest, MOST_BLOCKS))
+
+
+@ray.remote(num_cpus=1, max_retries=RETRIES)
 def _fit(data: tuple[Any, Matrix], what: tuple[dict[str, Any], str], blocks: list[tuple[int, int]]) -> Any:
     (rows, labels), (settings, prepared) = data, what
     with working(1, False) as how:
@@ -252,10 +292,12 @@ def predict(model: OneVsRest, X: FeaturesLike, k: int = 5, *, rows_per_task: int
     each = each or max(1, -(-count // (TASKS_PER_CPU * _processors())))
     shared = ray.put((model, k, options))
     parts = [_predict.remote(shared, matrix[start : start + each]) for start in range(0, count, each)]
-    return scipy.sparse.vstack(ray.get(parts), format="csr") if parts else model.predict_top_k(matrix, k, **options)
+    if not parts:
+        return model.predict_top_k(matrix, k, **options)
+    return scipy.sparse.vstack(_results(parts, "a part of the rows could not be predicted"), format="csr")
 
 
-@ray.remote(num_cpus=1, max_retries=-1)
+@ray.remote(num_cpus=1, max_retries=RETRIES)
 def _predict(shared: tuple[Any, int, dict[str, Any]], rows: Any) -> Any:
     model, k, options = shared
     model.n_jobs = 1

@@ -187,13 +187,13 @@ def corrected_loss(
     if pair_propensity is not None and loss in _EVERYWHERE:
         raise ValueError(f"{loss} needs the propensities of all pairs: pass propensity= of shape ({rows}, {labels})")
     if pair_propensity is not None:
-        at_pairs = pair_propensity.to(z)
+        at_pairs = _like(pair_propensity, z)
         if at_pairs.shape != of_row.shape:
             raise ValueError(f"pair_propensity does not fit: expected {of_row.numel()} numbers, found {tuple(at_pairs.shape)}")
         _check_range(at_pairs, check)
     else:
         at_pairs = p[of_row, of_label] if p.dim() == 2 else p[of_label]
-    w = None if weights is None else torch.as_tensor(weights).to(z)
+    w = None if weights is None else _like(weights, z)
     if w is not None and w.shape != (labels,):
         raise ValueError(f"weights do not fit: expected {labels} numbers, found {tuple(w.shape)}")
     at = z[of_row, of_label]
@@ -209,7 +209,10 @@ def corrected_loss(
 
 
 def _nonnegative(z: Tensor, at: Tensor, p: Tensor, of_label: Tensor, w: Tensor | None, reduction: str) -> Tensor:
-    """The part of irrelevant pairs of each label cannot fall below 0 on the batch."""
+    """`sum over labels of w (A + max(0, B))`, with B the part of irrelevant pairs of a label on the batch.
+
+    Where B is below 0, its gradient is 0. Training with Adam in the library goes back along B there, and Newton's method takes a smooth maximum.
+    """
     if reduction == "none":
         raise ValueError("nonnegative-logistic is not a sum over rows: expected reduction mean or sum")
     everywhere = _softplus(z, p).sum(0)
@@ -224,11 +227,16 @@ def _propensities(given: Any, z: Tensor, check: bool) -> Tensor:
     if given is None:
         return torch.ones(z.shape[1], dtype=z.dtype, device=z.device)
     values = given.values if isinstance(given, Propensities) else given
-    p = torch.as_tensor(values).to(z)
+    p = _like(values, z)
     if p.shape not in ((z.shape[1],), tuple(z.shape)):
         raise ValueError(f"propensities do not fit: expected shape ({z.shape[1]},) or {tuple(z.shape)}, found {tuple(p.shape)}")
     _check_range(p, check)
     return p
+
+
+def _like(values: Any, z: Tensor) -> Tensor:
+    # Some devices have no double precision, so it is given up before values go there.
+    return torch.as_tensor(values).to(z.dtype).to(z.device)
 
 
 def _check_range(p: Tensor, check: bool) -> None:
@@ -238,7 +246,9 @@ def _check_range(p: Tensor, check: bool) -> None:
 
 
 class CorrectedLoss(nn.Module):
-    """`corrected_loss` as a module: propensities and weights are buffers, which move with it.
+    """`corrected_loss` as a module: propensities and weights are buffers in single precision, which move with it.
+
+    They stay in single precision when the module is converted. Logits in double precision get the values that were given.
 
     Parameters
     ----------
@@ -271,10 +281,28 @@ class CorrectedLoss(nn.Module):
             raise ValueError(f"unknown loss '{loss}': expected one of {', '.join(_UNOBSERVED)}")
         self.loss, self.reduction, self.check = loss, reduction, check
         values = propensity.values if isinstance(propensity, Propensities) else propensity
-        self.register_buffer("propensity", None if values is None else torch.as_tensor(values, dtype=torch.float64))
-        self.register_buffer("weights", None if weights is None else torch.as_tensor(weights, dtype=torch.float64))
-        if self.propensity is not None:
-            _check_range(self.propensity, True)
+        given = {"propensity": values, "weights": weights}
+        # No buffers: not every device has double precision.
+        self._exact = {name: None if one is None else torch.as_tensor(one, dtype=torch.float64).cpu() for name, one in given.items()}
+        for name, exact in self._exact.items():
+            self.register_buffer(name, None if exact is None else exact.float())
+        if self._exact["propensity"] is not None:
+            _check_range(self._exact["propensity"], True)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CorrectedLoss:
+        kept = {name: buffer for name, buffer in self._buffers.items() if buffer is not None and not buffer.is_meta}
+        super()._apply(fn, recurse)
+        for name, buffer in kept.items():
+            # To the device, but not to half precision, which would round propensities.
+            self._buffers[name] = buffer.to(self._buffers[name].device)  # type: ignore[union-attr]
+        return self
+
+    def _values(self, name: str, logits: Tensor) -> Tensor | None:
+        buffer, exact = self._buffers[name], self._exact[name]
+        # A state that was loaded has other values than those that were given.
+        if logits.dtype == torch.float64 and buffer is not None and exact is not None and torch.equal(exact.float(), buffer.cpu()):
+            return exact
+        return buffer
 
     def forward(
         self, logits: Tensor, positives: Any, *, propensity: Tensor | None = None, pair_propensity: Tensor | None = None
@@ -284,9 +312,9 @@ class CorrectedLoss(nn.Module):
             logits,
             positives,
             loss=self.loss,
-            propensity=self.propensity if propensity is None else propensity,
+            propensity=self._values("propensity", logits) if propensity is None else propensity,
             pair_propensity=pair_propensity,
-            weights=self.weights,
+            weights=self._values("weights", logits),
             reduction=self.reduction,
             check=self.check,
         )
@@ -308,7 +336,11 @@ Logistic = _module("logistic", "The log loss, as if nothing were missing.")
 UnbiasedLogistic = _module("unbiased-logistic", "The log loss on the true labels, unbiased under missing ones; it has no lower bound.")
 BoundedLogistic = _module("bounded-logistic", "The log loss with observed labels weighted by 2/p - 1: bounded, but biased.")
 PluginLogistic = _module("plugin-logistic", "The likelihood of the observed labels, p times the probability of relevance; not convex.")
-NonnegativeLogistic = _module("nonnegative-logistic", "The unbiased log loss whose part of irrelevant labels stays at or above 0.")
+NonnegativeLogistic = _module(
+    "nonnegative-logistic",
+    "The unbiased log loss whose part of irrelevant labels stays at or above 0 on the batch; where it would be below, it has no gradient"
+    " (the library's Adam goes back along it).",
+)
 SquaredHinge = _module("squared-hinge", "The squared hinge, as if nothing were missing.")
 UnbiasedSquaredHinge = _module("unbiased-squared-hinge", "The squared hinge on the true labels, unbiased under missing ones; not convex.")
 BoundedSquaredHinge = _module("bounded-squared-hinge", "The squared hinge with observed labels weighted by 2/p - 1: bounded, but biased.")

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torchmetrics import Metric
+from torchmetrics.utilities.distributed import gather_all_tensors
 
 from ._choices import several
 from ._registry import names
@@ -60,8 +61,9 @@ class UnmissedMetric(Metric):
         super().__init__(**settings)
         self.metric, self.k, self.estimator = metric, k, estimator
         self._evaluator = Evaluator(n_labels, k=k, metrics=[metric], estimators=[estimator], **ours)
-        # What crosses between processes: the bytes of a tally, made when they are asked for.
-        self.add_state("tallies", default=[], dist_reduce_fx=None)
+        # What other processes have, while the metric is synced. It is no registered state: a MetricCollection takes metrics with equal
+        # states for one and updates only the first of them, and all of ours would be equal.
+        self._gathered: list[bytes] = []
 
     def update(self, preds: Any, target: Any, rows: Any = None) -> None:
         """Take a batch: scores of all labels (or anything that `Evaluator.update` takes), and observed labels."""
@@ -78,19 +80,34 @@ class UnmissedMetric(Metric):
         return tensor[0] if np.ndim(self.k) == 0 else tensor
 
     def report(self) -> Report:
-        """All that is known about the rows so far: value, standard error and interval."""
-        if not self.tallies:
-            return self._evaluator.compute()
-        first, *others = (tally.cpu().numpy().tobytes() for tally in self.tallies)  # type: ignore[union-attr]
-        evaluator = self._evaluator._blank().merge(first)
-        for other in others:
-            evaluator.merge(other)
-        return evaluator.compute()
+        """Value, standard error and interval of the rows that this process has taken.
 
-    def _sync_dist(self, *arguments: Any, **named: Any) -> None:
-        bytes_ = np.frombuffer(self._evaluator.to_bytes(), np.uint8).copy()
-        self.tallies = [torch.from_numpy(bytes_).to(self.device)]
-        super()._sync_dist(*arguments, **named)
+        With several processes, `compute` gives the value of the rows of all; their report is ``with metric.sync_context(): metric.report()``.
+        """
+        if not self._gathered:
+            return self._evaluator.compute()
+        everything = self._evaluator._blank()
+        for one in self._gathered:
+            everything.merge(one)
+        return everything.compute()
+
+    def merge_state(self, incoming_state: Any) -> None:
+        """Add the rows of another metric with the same settings."""
+        if not isinstance(incoming_state, UnmissedMetric):
+            raise ValueError(f"cannot merge this: expected a metric of unmissed, found {type(incoming_state).__name__}")
+        self._evaluator.merge(incoming_state._evaluator)
+        self._update_count += incoming_state._update_count
+        self._computed = None
+
+    def _sync_dist(self, dist_sync_fn: Any = gather_all_tensors, process_group: Any = None) -> None:
+        mine = torch.from_numpy(np.frombuffer(self._evaluator.to_bytes(), np.uint8).copy()).to(self.device)
+        tallies = dist_sync_fn(mine, group=process_group or self.process_group)
+        self._gathered = [tally.cpu().numpy().tobytes() for tally in tallies]
+
+    def unsync(self, should_unsync: bool = True) -> None:
+        super().unsync(should_unsync)
+        if should_unsync:
+            self._gathered = []
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
         """Takes a batch and gives the value of the batch alone."""
@@ -107,6 +124,7 @@ class UnmissedMetric(Metric):
 
     def reset(self) -> None:
         super().reset()
+        self._gathered = []
         self._evaluator.reset()
 
 

@@ -13,7 +13,7 @@ pub const DEFAULT_MAX_SIZE: u64 = 64_000_000_000;
 
 static MAX_SIZE: AtomicU64 = AtomicU64::new(DEFAULT_MAX_SIZE);
 
-/// Sets how many bytes a compressed file (or one array of an archive) may expand to, and how many a pipe may deliver that has to be read
+/// Sets how many bytes a compressed file (or one array of an archive, or a Parquet file) may expand to, and how many a pipe may deliver that has to be read
 /// as a whole, for all files that this process reads from now on, and gives the former bound. Other files have no bound: they are as
 /// large as they are.
 ///
@@ -73,6 +73,18 @@ pub(crate) fn too_large(cause: &io::Error) -> Option<Error> {
             .expected(format!("at most {} bytes", max_size()))
             .hint("if you trust the file, allow more (--max-size 200GB; in Python um.set_max_size), or decompress it first")
     })
+}
+
+/// Rejects content of so many bytes, or of more, if the bound is below.
+#[cfg(feature = "parquet")]
+pub(crate) fn check_expanded(bytes: u64, most: u64) -> Result<()> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::format("the content is larger than allowed after decompression")
+        .expected(format!("at most {most} bytes"))
+        .found(bytes.to_string())
+        .hint("if you trust the file, allow more (--max-size 200GB; in Python um.set_max_size)"))
 }
 
 #[cfg(test)]

@@ -223,6 +223,44 @@ fn samples_of_long_streams_are_those_of_one_evaluation() {
     assert!(error.contains("two tallies cover the same rows"), "{error}");
 }
 
+/// Beyond so many ranges numbers are forgotten; rows of the sample are still found again, before anything of their batch is used.
+#[test]
+fn rows_that_come_twice_change_nothing_although_their_numbers_are_forgotten() {
+    let rows = 70_000;
+    let truth = Labels::from_ids(5, (0..rows).map(|row| [(row % 5) as u32])).unwrap();
+    let scores = Csr::from_rows(5, (0..rows).map(|row| [((row / 3 % 5) as u32, 1.0f32)])).unwrap();
+    let shape = StreamShape::new(5, &["a"]).unwrap();
+    let of = || Evaluation::of_stream(&shape).unwrap().metrics(&["precision", "macro-f"]).unwrap().ks(&[1]).unwrap().evaluator();
+    // Every number is a range of its own.
+    let take = |evaluator: &mut Evaluator, rows: &[usize]| {
+        let (truth, scores) = (truth.select_rows(rows), scores.select_rows(rows));
+        let numbers: Vec<u64> = rows.iter().map(|row| 2 * *row as u64).collect();
+        evaluator.update(&Batch::new(&truth, &[&scores]).unwrap().numbers(&numbers).unwrap())
+    };
+    let mut evaluator = of().unwrap();
+    let all: Vec<usize> = (0..rows).collect();
+    let (before, waiting) = all.split_at(69_000);
+    before.chunks(20_000).for_each(|batch| take(&mut evaluator, batch).unwrap());
+    let settled = evaluator.tally().unwrap().to_bytes().unwrap();
+    // Few rows, which would only wait, and many.
+    for again in [&all[100..140], &all[..10_000]] {
+        let error = take(&mut evaluator, again).unwrap_err().to_string();
+        assert!(error.contains("a row occurs twice"), "{error}");
+        assert!(settled == evaluator.tally().unwrap().to_bytes().unwrap(), "a rejected batch changed something");
+    }
+    let mut part = of().unwrap();
+    take(&mut part, &all[100..140]).unwrap();
+    take(&mut evaluator, waiting).unwrap();
+    // While rows wait, which are found as well.
+    assert!(take(&mut evaluator, &waiting[..40]).is_err());
+    let error = evaluator.merge(part.tally().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("two tallies cover the same rows"), "{error}");
+    let mut wanted = of().unwrap();
+    take(&mut wanted, &all).unwrap();
+    assert_eq!(evaluator.rows(), rows as u64);
+    assert_same(&evaluator.compute().unwrap(), &wanted.compute().unwrap());
+}
+
 /// Estimates that cancel are left out by streams too, with the same words.
 #[test]
 fn meaningless_estimates_are_left_out() {

@@ -154,6 +154,7 @@ mod parquet {
     use arrow_array::types::{Float32Type, Int64Type};
     use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch};
     use std::sync::Arc;
+    use unmissed::data::formats::{self, Expected, ReadOptions};
 
     fn file(columns: Vec<(&str, ArrayRef)>, shape: &[(&str, &str)]) -> Vec<u8> {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
@@ -197,6 +198,7 @@ mod parquet {
             (vec![labels(), ("values", values(&[&[], &[], &[]]))], SHAPE, "found labels, values"),
             (vec![labels()], &[("rows", "3")][..], "the metadata of the Parquet file lack 'labels'"),
             (vec![labels()], &[("rows", "x"), ("labels", "4")], "expected the number of rows as text, found \"x\""),
+            (vec![labels()], &[("labels", "-4")], "expected the number of labels as text, found \"-4\""),
             (vec![labels()], &[("rows", "4"), ("labels", "4")], "expected 4 rows, found 3"),
             (vec![labels()], &[("rows", "3"), ("labels", "3")], "column id out of range: expected an id from 0 to 2, found 3"),
             (vec![labels()], &[("rows", "3"), ("labels", "4294967296")], "too many columns"),
@@ -211,6 +213,45 @@ mod parquet {
             let message = Folder::new().read("p.parquet", &file(columns, shape), None).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
+    }
+
+    /// As other programs write them: a folder of parts whose metadata say nothing about the shape.
+    #[test]
+    fn parts_without_metadata() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, columns| std::fs::write(folder.path().join(name), file(columns, &[])).unwrap();
+        put("part-0.parquet", vec![("labels", ids(&[&[1], &[]])), ("scores", values(&[&[1.5], &[]]))]);
+        put("part-1.parquet", vec![("labels", ids(&[&[0, 3]])), ("scores", values(&[&[2.0, -1.0]]))]);
+        let read = |from: Option<&str>, labels: Option<usize>| {
+            let expected = labels.map(|labels| Expected { rows: 3, labels, label_names: None, row_names: None });
+            formats::read(
+                folder.path(),
+                &ReadOptions { format: from.map(|from| from.parse().unwrap()), expected, ..Default::default() },
+            )
+        };
+        let message = |from, labels| read(from, labels).unwrap_err().to_string();
+        // What the predictions are for, or an option, says how many labels there are.
+        assert_eq!(read(None, Some(4)).unwrap(), expected());
+        assert_eq!(read(Some("parquet:labels=4"), None).unwrap(), expected());
+        let unknown = message(None, None);
+        assert!(unknown.contains("part-0.parquet: the number of labels is not known"), "{unknown}");
+        assert!(unknown.contains("--from parquet:labels=N"), "{unknown}");
+        assert!(message(None, Some(3)).contains("part-1.parquet: "), "label 3 of 3");
+        assert!(message(Some("parquet:labels=x"), None).contains("labels of 'parquet:labels=x' is not a count"));
+        // Ours say how many there are, which an option cannot change.
+        std::fs::write(folder.path().join("part-0.parquet"), good()).unwrap();
+        assert!(message(Some("parquet:labels=5"), None).contains("another number of labels: expected 5, found 4"));
+        // Features too have to be known.
+        let columns = || vec![("labels", ids(&[&[1]])), ("indices", ids(&[&[2]])), ("values", values(&[&[0.5]]))];
+        put("part-0.parquet", columns());
+        put("part-1.parquet", columns());
+        assert!(message(Some("parquet:labels=4"), None).contains("--from parquet:features=N"));
+        let Content::Data(data) = read(Some("parquet:labels=4,features=6"), None).unwrap() else { panic!("data") };
+        assert_eq!((data.rows(), data.features().unwrap().cols(), data.labels().cols()), (2, 6, 4));
+        // A part with another schema.
+        put("part-1.parquet", vec![("labels", ids(&[&[1]]))]);
+        let other = message(Some("parquet:labels=4,features=6"), None);
+        assert!(other.contains("part-1.parquet: the parts of a folder do not match"), "{other}");
     }
 
     #[test]

@@ -2,12 +2,16 @@
 //!
 //! Data have the columns `labels`, `indices` and `values` (lists of ids, of feature ids and of their values; labels alone are
 //! data without features), predictions `labels` and `scores`. Ids are integers of 32 or 64 bits, values float32 or float64
-//! (rounded to the nearest 32-bit number). The shape is in the file's key-value metadata: `rows`, `features` (data only) and
-//! `labels`. Other columns are ignored; nulls are errors. Written files are compressed with zstd.
+//! (rounded to the nearest 32-bit number). The shape is in the key-value metadata of files that we write: `rows`, `features` (data
+//! only) and `labels`. Files of other programs have as many rows as there are, and the labels that their predictions are read for, or what
+//! `parquet:labels=M,features=D` says. Other columns are ignored; nulls are errors. Written files are compressed with zstd.
 
+mod bounds;
 mod columns;
+mod shape;
 
 use super::{Content, Format, ReadOptions};
+use crate::data::max_size::{check_expanded, max_size};
 use crate::data::output::Output;
 use crate::data::source::Source;
 use crate::data::{Csr, Dataset, Features};
@@ -21,7 +25,9 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, RecordBatch};
+use bounds::check_declared;
 use columns::{Lists, list_of_ids, list_of_values};
+use shape::Shape;
 use std::path::{Path, PathBuf};
 
 /// Rows that are turned into columns at a time.
@@ -37,7 +43,7 @@ impl Named for Parquet {
         "parquet"
     }
     fn summary(&self) -> &'static str {
-        "Parquet: list columns labels, indices, values (data) or labels, scores (predictions)"
+        "Parquet: list columns labels, indices, values (data) or labels, scores (predictions); options features, labels"
     }
 }
 
@@ -51,11 +57,11 @@ impl Format for Parquet {
     }
 
     fn read(&self, source: Source, spec: &Spec, options: &ReadOptions<'_>) -> Result<Content> {
-        spec.allow(&[], &[])?;
+        spec.allow(&["features", "labels"], &[])?;
         let size = source.size().unwrap_or(0);
         options.progress.begin(&format!("reading {}", source.path().display()), size);
         let bytes = bytes::Bytes::from_owner(source.into_bytes()?);
-        let content = guarded(|| read_content(bytes))?;
+        let content = guarded(|| read_content(bytes, spec, options, max_size()))?;
         options.progress.advance(size)?;
         Ok(content)
     }
@@ -82,7 +88,8 @@ fn broken(why: impl std::fmt::Display) -> Error {
     Error::format(format!("cannot read the Parquet file ({why})")).hint("the file is truncated or damaged: fetch or write it again")
 }
 
-fn read_content(bytes: bytes::Bytes) -> Result<Content> {
+/// The content of a file that may expand to so many bytes.
+fn read_content(bytes: bytes::Bytes, spec: &Spec, options: &ReadOptions<'_>, most: u64) -> Result<Content> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(broken)?;
     let has = |name: &str| builder.schema().column_with_name(name).is_some();
     let names: &[&str] = match (has("labels"), has("scores"), has("indices"), has("values")) {
@@ -97,27 +104,10 @@ fn read_content(bytes: bytes::Bytes) -> Result<Content> {
         }
     };
     let metadata = builder.metadata().file_metadata().key_value_metadata();
-    let count = |key: &str| -> Result<u64> {
-        let value = metadata.and_then(|pairs| pairs.iter().find(|pair| pair.key == key)).and_then(|pair| pair.value.as_deref());
-        value.and_then(|text| text.parse().ok()).ok_or_else(|| {
-            Error::format(format!("the metadata of the Parquet file lack '{key}'"))
-                .expected(format!("the number of {key} as text"))
-                .found(value.map_or("nothing".into(), |text| crate::error::shown(text.as_bytes())))
-                .hint("the shape cannot be known from the rows alone")
-        })
-    };
-    let (rows, label_cols) = (count("rows")?, count("labels")?);
-    let entry_cols = if names.contains(&"indices") { count("features")? } else { label_cols };
-
-    let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
-    let mut lists: Vec<Lists> = names.iter().map(|name| Lists::new(name)).collect();
-    for batch in builder.with_projection(mask).with_batch_size(ROWS).build().map_err(broken)? {
-        let batch = batch.map_err(broken)?;
-        for list in &mut lists {
-            let column = batch.column_by_name(list.name()).ok_or_else(|| broken("a column is missing"))?;
-            list.append(column)?;
-        }
-    }
+    let shape = Shape::of(metadata, names.contains(&"indices"), spec, options)?;
+    check_declared(builder.metadata(), names, most)?;
+    let lists = read_lists(builder, names, most)?;
+    let rows = shape.rows.or_else(|| lists.first().map(Lists::rows)).unwrap_or(0);
     for list in &lists {
         if list.rows() != rows {
             return Err(Error::format("the metadata and the rows of the Parquet file disagree")
@@ -125,6 +115,7 @@ fn read_content(bytes: bytes::Bytes) -> Result<Content> {
                 .found(format!("{} of '{}'", list.rows(), list.name())));
         }
     }
+    let (label_cols, entry_cols) = (shape.labels, shape.features.unwrap_or(shape.labels));
     let mut lists = lists.into_iter();
     let (Some(labels), second, third) = (lists.next(), lists.next(), lists.next()) else {
         return Err(broken("a column is missing"));
@@ -137,6 +128,21 @@ fn read_content(bytes: bytes::Bytes) -> Result<Content> {
         }
         (None, _) => Ok(Content::Data(Dataset::new(None, labels.into_labels(label_cols)?)?)),
     }
+}
+
+/// The columns with these names, as long as they take at most so many bytes: a file may be larger than it declares.
+fn read_lists(builder: ParquetRecordBatchReaderBuilder<bytes::Bytes>, names: &[&str], most: u64) -> Result<Vec<Lists>> {
+    let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
+    let mut lists: Vec<Lists> = names.iter().map(|name| Lists::new(name)).collect();
+    for batch in builder.with_projection(mask).with_batch_size(ROWS).build().map_err(broken)? {
+        let batch = batch.map_err(broken)?;
+        for list in &mut lists {
+            let column = batch.column_by_name(list.name()).ok_or_else(|| broken("a column is missing"))?;
+            list.append(column)?;
+        }
+        check_expanded(lists.iter().map(Lists::bytes).sum(), most)?;
+    }
+    Ok(lists)
 }
 
 fn write_content(content: &Content, output: &mut Output) -> std::result::Result<(), ParquetError> {
@@ -187,6 +193,27 @@ mod tests {
     use super::*;
     use crate::data::Labels;
     use crate::data::formats::{read, write};
+
+    /// Runs of equal numbers, which take no bytes in the file.
+    #[test]
+    fn files_that_expand_too_much_are_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.parquet");
+        let labels = Labels::from_ids(4, (0..10_000).map(|_| vec![1, 2, 3])).unwrap();
+        write(&Content::Data(Dataset::new(None, labels).unwrap()), &path, None).unwrap();
+        let file = bytes::Bytes::from(std::fs::read(&path).unwrap());
+        assert!(file.len() < 10_000, "{}", file.len());
+        let (spec, options) = ("parquet".parse().unwrap(), ReadOptions::default());
+        let read = |most| read_content(file.clone(), &spec, &options, most);
+        assert!(read(240_000).is_ok());
+        let message = read(239_999).unwrap_err().to_string();
+        assert!(message.contains("larger than allowed") && message.contains("at most 239999 bytes, found 240000"), "{message}");
+        // Also where the file does not declare it.
+        let builder = || ParquetRecordBatchReaderBuilder::try_new(file.clone()).unwrap();
+        assert!(read_lists(builder(), &["labels"], 200_008).is_ok());
+        let message = read_lists(builder(), &["labels"], 150_000).err().unwrap().to_string();
+        assert!(message.contains("at most 150000 bytes, found 163848"), "{message}");
+    }
 
     #[test]
     fn everything_comes_back() {

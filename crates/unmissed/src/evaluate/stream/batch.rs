@@ -115,8 +115,8 @@ impl Evaluator {
             Some(numbers) => Covered::of_numbers(numbers).map_err(row_twice)?,
             None => Covered::new(next..end),
         };
-        let covered = self.state.covered().union(&of_batch).map_err(row_twice)?;
         let numbers = batch.numbers.clone().unwrap_or_else(|| (next as u32..end as u32).collect());
+        let covered = self.state.with(&of_batch, &numbers).map_err(row_twice)?;
         let ignored = batch.ignored.map(|ignored| {
             let mut digest = IgnoredDigest::default();
             for (row, number) in numbers.iter().enumerate() {

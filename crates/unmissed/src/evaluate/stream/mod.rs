@@ -24,6 +24,7 @@
 
 mod batch;
 mod pending;
+mod remembered;
 mod state;
 
 pub use self::batch::Batch;
@@ -135,6 +136,9 @@ impl Evaluator {
     }
 
     /// Takes a batch. It is checked first: a rejected batch changes nothing. Runs in the current rayon pool.
+    ///
+    /// A row number that occurs twice is an error as long as the numbers form at most 65 536 ranges. Beyond that they are forgotten,
+    /// and only rows are found again that came since, or that are in the sample of 65 536 rows, which macro-F and coverage need.
     pub fn update(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.update_watched(batch, &Silent)
     }

@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::batch::{Taken, row_twice};
+use super::remembered::Remembered;
 use crate::data::{Csr, Labels};
 use crate::error::{Error, Result};
 use crate::evaluate::builder::Evaluation;
@@ -12,7 +13,7 @@ use crate::evaluate::tally::exact_layout::ExactLayout;
 use crate::evaluate::tally::labels::{LabelTally, Positives};
 use crate::evaluate::tally::layout::Layout;
 use crate::evaluate::tally::open::Open;
-use crate::evaluate::tally::row_sample::{MOST_ROWS, RowHash, RowSample};
+use crate::evaluate::tally::row_sample::{MOST_ROWS, RowSample};
 use crate::evaluate::tally::sums::Totals;
 use crate::evaluate::tally::{Covered, Tally, check_bounds, check_parts, differ_at, twice};
 use crate::progress::Progress;
@@ -40,6 +41,8 @@ pub(super) struct State {
     samples: Vec<RowSample>,
     /// The largest hash that has a place in the sample.
     bar: Option<f64>,
+    /// Rows of the sample, and those that may get into it; none if nothing needs a sample.
+    remembered: Option<Remembered>,
 }
 
 impl State {
@@ -62,6 +65,7 @@ impl State {
             listed: 0,
             samples: vec![RowSample::new(models)],
             bar: None,
+            remembered: settings.has_sample()?.then(|| Remembered::new(settings.request.seed)),
         })
     }
 
@@ -75,12 +79,20 @@ impl State {
         self.covered.end()
     }
 
-    pub(super) fn covered(&self) -> &Covered {
-        &self.covered
+    /// The rows so far with those of a batch; `Err` has a row that occurs twice, as far as that is known.
+    pub(super) fn with(&self, batch: &Covered, numbers: &[u32]) -> std::result::Result<Covered, u64> {
+        let covered = self.covered.union(batch)?;
+        // Ranges that have all numbers have told already.
+        let is_known = self.open.scattered == 0 && batch.rows() == numbers.len() as u64;
+        let remembered = self.remembered.as_ref().filter(|_| !is_known);
+        remembered.and_then(|remembered| remembered.find(numbers)).map_or(Ok(covered), |row| Err(u64::from(row)))
     }
 
     /// Remembers that rows were taken.
     pub(super) fn take(&mut self, taken: Taken) {
+        if let Some(remembered) = &mut self.remembered {
+            remembered.add(&taken.numbers, self.bar);
+        }
         self.covered = taken.covered;
         self.open.automatic &= taken.automatic;
         self.open.bound(&mut self.covered);
@@ -90,7 +102,7 @@ impl State {
         }
     }
 
-    /// Adds the rows of a tally, in place: rows that wait still do.
+    /// Adds the rows of a tally, in place: rows that wait still do. A tally that is rejected changes nothing.
     pub(super) fn merge(&mut self, context: &Context<'_>, mut other: Tally) -> Result<()> {
         let depth = self.depth.max(other.settings.depth);
         let from = std::mem::replace(&mut other.settings.depth, depth);
@@ -98,7 +110,8 @@ impl State {
         if self.open.automatic {
             other.put_behind(self.covered.end())?;
         }
-        let mut covered = self.covered.union(&other.covered).map_err(twice)?;
+        let sampled = other.sample.as_ref().map_or(Vec::new(), |sample| sample.numbers().collect());
+        let mut covered = self.with(&other.covered, &sampled).map_err(twice)?;
         if let Some(label) = context.table.differs_from(&other.table) {
             return Err(differ_at(label));
         }
@@ -109,8 +122,7 @@ impl State {
             let seed = context.settings.request.seed;
             let parts: Vec<&RowSample> = self.samples.iter().chain([&sample]).collect();
             let joined = RowSample::merge(&parts, seed, depth).map_err(|row| twice(u64::from(row)))?;
-            self.bar = joined.bar(seed);
-            self.samples = vec![joined];
+            self.settle(joined, seed);
         }
         self.totals.merge(&other.totals);
         for (label, count) in other.positives.ids.iter().zip(&other.positives.counts) {
@@ -180,9 +192,9 @@ impl State {
 
     /// Adds those rows to the sample that may have a place in it.
     fn sample(&mut self, truth: &Labels<'_>, numbers: &[u32], lists: &[Lists], seed: u64) -> Result<()> {
-        let (hash, depth) = (RowHash::new(seed), self.depth);
-        let mut rows: Vec<usize> =
-            (0..numbers.len()).filter(|row| self.bar.is_none_or(|bar| hash.of(numbers[*row]) <= bar)).collect();
+        let depth = self.depth;
+        let has_place = |row: &usize| self.remembered.as_ref().is_none_or(|known| known.has_place(numbers[*row], self.bar));
+        let mut rows: Vec<usize> = (0..numbers.len()).filter(has_place).collect();
         rows.sort_by_key(|row| numbers[*row]);
         let mut sample = RowSample::new(self.labels.len());
         for row in rows {
@@ -199,11 +211,18 @@ impl State {
 
     fn join_samples(&mut self, seed: u64) -> Result<()> {
         let parts: Vec<&RowSample> = self.samples.iter().collect();
-        // Once there are too many numbers to keep, rows that come twice are found here.
         let sample = RowSample::merge(&parts, seed, self.depth).map_err(|row| row_twice(u64::from(row)))?;
-        self.bar = sample.bar(seed);
-        self.samples = vec![sample];
+        self.settle(sample, seed);
         Ok(())
+    }
+
+    /// Takes a sample of all parts in place of the parts.
+    fn settle(&mut self, sample: RowSample, seed: u64) {
+        self.bar = sample.bar(seed);
+        if let Some(remembered) = &mut self.remembered {
+            remembered.settle(&sample, self.bar);
+        }
+        self.samples = vec![sample];
     }
 
     /// Counts top lists by label.

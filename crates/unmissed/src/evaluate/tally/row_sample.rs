@@ -85,6 +85,11 @@ impl RowSample {
         self.rows.len()
     }
 
+    /// The numbers of its rows, ascending.
+    pub(in crate::evaluate) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.rows.iter().copied()
+    }
+
     /// The observed labels of the row at a place, ascending.
     pub(in crate::evaluate) fn labels(&self, place: usize) -> &[u32] {
         &self.positives[self.offsets[place] as usize..self.offsets[place + 1] as usize]

@@ -32,6 +32,11 @@ impl Lists {
         self.offsets.len() as u64 - 1
     }
 
+    /// Bytes of what was read.
+    pub(super) fn bytes(&self) -> u64 {
+        (size_of_val(&*self.offsets) + size_of_val(&*self.ids) + size_of_val(&*self.values)) as u64
+    }
+
     /// Adds the rows of a batch.
     pub(super) fn append(&mut self, column: &ArrayRef) -> Result<()> {
         let (ends, elements): (Vec<i64>, &ArrayRef) = if let Some(lists) = column.as_list_opt::<i32>() {
