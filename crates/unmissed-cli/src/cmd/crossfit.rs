@@ -44,9 +44,9 @@ pub(crate) struct Args {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Folder for the page, the tables and the figures
     #[arg(long, short, value_name = "DIR", default_value = "reproduction")]
     output: PathBuf,
-    /// Smaller data and fewer repetitions: half a minute instead of several
+    /// Smaller data and fewer repetitions (times: --list)
     #[arg(long)]
     quick: bool,
     /// A folder with a data set (*train.txt and *test.txt), or with folders of such

@@ -45,9 +45,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "unique", requires = "controlled")]
     train_users: Users,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
