@@ -61,7 +61,7 @@ impl FromStr for ScoreGate {
         }
         let estimator = estimator.map(|name| Estimator::of_name(name.trim())).transpose()?;
         if let Some(estimator) = estimator.filter(|estimator| known.offer(*estimator).is_none()) {
-            return Err(Error::value(format!("there is no {estimator} {metric}")).found(known.why_not(estimator)));
+            return Err(Error::value(format!("there is no {estimator} {metric}")).hint(known.why_not(estimator)));
         }
         Ok(ScoreGate { metric: metric.to_owned(), k, estimator, least })
     }

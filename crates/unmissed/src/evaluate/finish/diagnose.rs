@@ -148,7 +148,7 @@ pub(crate) fn orders<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) 
     for Cell { cell: (a, b, metric, k), leaders } in &cells {
         let names = leaders.each_ref().map(|set| set.iter().copied().collect::<Vec<_>>().join(", "));
         if leaders.iter().all(|set| !set.is_empty()) {
-            let text = format!("{metric}@{k}: {a} is above {b} with {}, below with {}", names[0], names[1]);
+            let text = format!("{metric}@{k}: {a} is ahead of {b} under {} and behind under {}", names[0], names[1]);
             findings.entry((a, b)).or_default().push(text);
         }
     }
