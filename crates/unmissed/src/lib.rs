@@ -51,6 +51,8 @@ pub mod evaluate;
 pub mod experiments;
 pub mod losses;
 pub mod metrics;
+mod moments;
+mod normal;
 mod numbers;
 pub mod optimize;
 pub mod predict;

@@ -69,7 +69,7 @@ impl Estimator {
             }
             Estimator::Ratio => {
                 "the observed value times the ratio of later to observed hits, from the fit of row-dependent propensities (rows:FILE)"
-            },
+            }
             Estimator::DoublyRobust => "guesses by rank, corrected by pairs of known status (--shown with --rate, or --later)",
             Estimator::Judged => "observed labels, and judged pairs that were drawn with known probabilities (--judged)",
         }

@@ -218,6 +218,11 @@ pub fn find(name: &str) -> Result<&'static dyn Metric> {
     })
 }
 
+/// The metric that a spec such as `macro-f:beta=2` names, whatever its arguments.
+pub(crate) fn of_spec(spec: &str) -> Result<&'static dyn Metric> {
+    find(spec::split(spec).0)
+}
+
 /// The sum of the first discounts of DCG.
 pub(crate) fn log_discounts(count: usize) -> f64 {
     static FIRST: LazyLock<[f64; 64]> = LazyLock::new(|| std::array::from_fn(computed));

@@ -53,7 +53,7 @@ impl FromStr for ScoreGate {
         let least: f64 = least.trim().parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(wrong)?;
         let k = k.trim().parse().ok().filter(|k| *k > 0).ok_or_else(wrong)?;
         let metric = metric.trim();
-        let known = metrics::find(metric.split(':').next().unwrap_or(metric))?;
+        let known = metrics::of_spec(metric)?;
         if known.lower_is_better() {
             return Err(
                 Error::value(format!("for {metric} lower is better, so a lower limit makes no sense")).found(format!("'{text}'"))

@@ -34,8 +34,8 @@ fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
     let mut cases: BTreeMap<(&str, &str), Vec<Case>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.estimator == Estimator::Unbiased) {
         let (Some(value), Some(low), Some(high)) = (row.value, row.low, row.high) else { continue };
-        let name = row.metric.split(':').next().unwrap_or(&row.metric);
-        let highest = crate::metrics::find(name)?.highest(finish.settings.largest_weight);
+        let metric = crate::metrics::of_spec(&row.metric)?;
+        let highest = metric.highest(finish.settings.largest_weight);
         let excess = (low - highest).max(-high);
         if excess > 0.0 {
             let [value, low, high] = [value, low, high].map(|number| significant(number, 4));
@@ -49,7 +49,7 @@ fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
             );
             let propensity = row.propensity.as_deref().unwrap_or("");
             let of_model = cases.entry((propensity, &row.model)).or_default();
-            of_model.push(Case { metric: place(name), is_part: row.group != "all", excess, text });
+            of_model.push(Case { metric: place(metric.name()), is_part: row.group != "all", excess, text });
         }
     }
     let finding = |((propensity, model), cases): ((&str, &str), Vec<Case>)| {

@@ -66,6 +66,7 @@ impl Omega {
         self.spread(product, sum(a), sum(b))
     }
 
+    /// Residuals of a fitted regression have a mean near 0, so little cancels.
     fn spread(&self, products: f64, a: f64, b: f64) -> Option<f64> {
         let n = self.rows as f64;
         (n > 1.0).then(|| (products - a * b / n) / (n - 1.0))

@@ -27,7 +27,7 @@ use crate::propensity::{At, Curve, CurveParameter, Hint, ParameterScale, Phi, Sa
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
-pub(super) struct Jpv;
+pub(crate) struct Jpv;
 
 static PRESETS: &[Preset] = &[
     Preset {
