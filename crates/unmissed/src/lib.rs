@@ -15,7 +15,7 @@
 //! let observed_test = mask(test.labels(), p.values(), 8)?;
 //!
 //! // A model that corrects for missing labels, and its top labels of each test row.
-//! let (model, _) = Trainer::by_loss("plugin-logistic").propensities(&p).train(&observed_train)?;
+//! let (model, _) = Trainer::by_loss("plugin-logistic").propensity(&p).train(&observed_train)?;
 //! let ranked = model.predict(test.require_features()?, &PredictOptions::default())?;
 //!
 //! // On observed labels precision is too low; the unbiased estimate from the same labels is near the truth.

@@ -86,7 +86,7 @@ fn listed() -> Table {
     let mut table = Table::new("experiments", columns).titled("Experiments; times on two cores");
     for experiment in EXPERIMENTS {
         let took = experiment.duration();
-        table.row(cells![experiment.name(), experiment.reproduces(), experiment.needs(), took.quick, took.full]);
+        table.row(cells![experiment.name(), experiment.reproduces(), experiment.data_needed(), took.quick, took.full]);
     }
     table
 }

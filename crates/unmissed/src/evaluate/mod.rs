@@ -41,6 +41,7 @@ mod tally;
 pub use crate::data::Rate;
 pub use crate::request::{CONVENTIONS, Convention, Conventions, IntervalKind};
 pub use builder::Evaluation;
+pub(crate) use builder::same;
 pub use evidence::ROWS;
 pub use findings::{CHECKS, Check, Finding, Severity};
 pub use finish::by_count::{CountsByLabel, HitsByCount, ModelHits};

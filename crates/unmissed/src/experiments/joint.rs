@@ -62,7 +62,7 @@ impl Experiment for Joint {
         "section 4.3 and the appendix's alternative method (PEJL)"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "hyper-balls and a survey"
     }
 

@@ -44,7 +44,7 @@ impl Experiment for Scaling {
         "section 3.2, 'Structural concerns': the limit of JPV for many rows"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "nothing: hyper-balls"
     }
 

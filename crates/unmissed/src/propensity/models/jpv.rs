@@ -101,6 +101,8 @@ impl PropensityModel for Jpv {
 #[derive(Debug)]
 struct JpvCurve;
 
+impl crate::sealed::Sealed for JpvCurve {}
+
 impl Curve for JpvCurve {
     fn name(&self) -> &'static str {
         "jpv"
