@@ -36,6 +36,11 @@ pub enum MaskBy<'a> {
     Rank(&'a Csr<'a, f32>),
 }
 
+impl MaskBy<'_> {
+    /// How many groups of rows there are unless told otherwise.
+    pub const DEFAULT_GROUPS: u32 = 10;
+}
+
 /// How labels go missing besides their propensities. See the module's page.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskShape<'a> {
