@@ -162,9 +162,7 @@ fn row_dependent_propensities_are_those_of_each_pair() {
         assert!(refused.contains("row-dependent propensities are for Newton's method"), "{refused}");
     }
     let others = PairPropensities::additive("given", vec![0.0; 3], vec![0.0; 59]);
-    assert!(
-        Trainer::by_loss("plugin-logistic").row_propensity(others).check(&data).err().unwrap().to_string().contains("60 rows")
-    );
+    assert!(Trainer::by_loss("plugin-logistic").row_propensity(others).check(&data).err().unwrap().to_string().contains("60 rows"));
 }
 
 /// Where p is far too small, the part of irrelevant pairs would fall below 0: the optimum lies on the floor, and it is the one that
