@@ -41,7 +41,7 @@ async function exported(tab) {
   const [download] = await Promise.all([tab.waitForEvent("download"), tab.locator("#export").click()]);
   return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
 }
-const said = (text) => text.trim().split(/\n(?=\d+,\d+,\d+,)/).slice(1).map((line) => line.split(",")[5]);
+const relevance = (text) => text.trim().split(/\n(?=\d+,\d+,\d+,)/).slice(1).map((line) => line.split(",")[5]);
 
 test("it asks for nothing, complains about nothing, and shows names as text", async () => {
   const context = await browser.newContext();
@@ -73,10 +73,10 @@ test("keys judge, undo takes back, and the browser remembers", async () => {
   assert.equal(await again.locator("#judge").inputValue(), "Anna");
   for (let step = 0; step < 3; step += 1) await again.keyboard.press("ArrowLeft");
   assert.equal(await again.locator("#label").textContent(), first);
-  assert.equal(await again.locator("#said").textContent(), "Judged: relevant.");
+  assert.equal(await again.locator("#judgement").textContent(), "Judged: relevant.");
   const { name, text } = await exported(again);
   assert.equal(name, "judged-Anna.csv");
-  assert.deepEqual(said(text).slice(0, 4), ["1", "0", "0", ""]);
+  assert.deepEqual(relevance(text).slice(0, 4), ["1", "0", "0", ""]);
   await context.close();
 });
 
@@ -85,9 +85,9 @@ test("export and import round-trip, and the command line reads the export", asyn
   const { tab } = await open(context);
   const keys = ["r", "n", "n", "u", "r"];
   for (let pair = 0; pair < 45; pair += 1) await tab.keyboard.press(keys[pair % 5]);
-  assert.match(await tab.locator("#said").textContent(), /All pairs are judged/);
+  assert.match(await tab.locator("#judgement").textContent(), /All pairs are judged/);
   const { text } = await exported(tab);
-  assert.equal(said(text).filter((value) => value === "").length, 0);
+  assert.equal(relevance(text).filter((value) => value === "").length, 0);
   const file = join(folder, "judged", "anna.csv");
   writeFileSync(file, text);
   const printed = run("evaluate", "--test", "test.txt", "--predictions", "popular.txt", "--predictions", "learned.txt", "--judged", "judged/anna.csv",
@@ -102,7 +102,7 @@ test("export and import round-trip, and the command line reads the export", asyn
   await other.waitForFunction(() => document.getElementById("message").textContent !== "");
   assert.equal(await other.locator("#message").textContent(), "Imported 44 judgements; 1 differ and were not changed here.");
   const back = await exported(other);
-  assert.deepEqual(said(back.text), ["0", ...said(text).slice(1)]);
+  assert.deepEqual(relevance(back.text), ["0", ...relevance(text).slice(1)]);
   await fresh.close();
 });
 

@@ -131,14 +131,14 @@ fn last_plan(files: &[PathBuf]) -> Result<AnnotationPlan> {
     last.ok_or_else(|| Error::value("no earlier rounds are given"))
 }
 
-/// Judged pairs: files with their plan, or a plan with what was said about its pairs, in their order.
+/// Judged pairs: files with their plan, or a plan with a judgement of each of its pairs, in their order.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct JudgedGiven {
     files: Vec<PathBuf>,
     plan_file: Option<PathBuf>,
     plan: Option<Py<Plan>>,
-    said: Vec<Option<String>>,
+    judgements: Vec<Option<String>>,
     machine_file: Option<PathBuf>,
     machine: Option<Vec<(u32, u32, f64)>>,
 }
@@ -151,23 +151,23 @@ impl JudgedGiven {
             Some(plan) => {
                 let plan = &plan.get().plan;
                 let pairs = plan.pairs();
-                if pairs.len() != self.said.len() {
+                if pairs.len() != self.judgements.len() {
                     return Err(Error::value("the judgements are not those of the plan")
                         .expected(format!("{}, one for each pair", pairs.len()))
-                        .found(self.said.len().to_string()));
+                        .found(self.judgements.len().to_string()));
                 }
-                let judgement = |(pair, said): (&unmissed::evaluate::judged::PlannedPair<'_>, &Option<String>)| {
+                let judgement = |(pair, answer): (&unmissed::evaluate::judged::PlannedPair<'_>, &Option<String>)| {
                     Ok(Judgement {
                         round: pair.round,
                         row: pair.row,
                         label: pair.label,
                         probability: pair.probability,
                         stratum: Some(pair.stratum.to_owned()),
-                        relevance: said.as_deref().map(relevance).transpose()?,
+                        relevance: answer.as_deref().map(relevance).transpose()?,
                         place: (0, 0),
                     })
                 };
-                let all = pairs.iter().zip(&self.said).map(judgement).collect::<Result<Vec<_>>>()?;
+                let all = pairs.iter().zip(&self.judgements).map(judgement).collect::<Result<Vec<_>>>()?;
                 let judged = Judged::new(Judgements::new(all, rows, labels)?).plan((**plan).clone());
                 match &self.machine_file {
                     Some(path) => judged.machine(MachineJudgements::read(path, rows, labels)?),

@@ -142,13 +142,13 @@ pub(crate) fn audit(
             audit = audit.truth(truth)?;
         }
         if let Some(groups) = groups {
-            audit = audit.groups(groups);
+            audit = audit.groups(groups)?;
         }
         if let Some(weights) = weights {
-            audit = audit.weights(weights);
+            audit = audit.weights("given", weights)?;
         }
         if let Some(ignored) = &ignored {
-            audit = audit.ignore(ignored.pairs(test.rows(), test.labels().cols())?);
+            audit = audit.ignore(ignored.pairs(test.rows(), test.labels().cols())?)?;
         }
         let baseline = baseline.map(Baseline::read).transpose()?;
         if let Some(baseline) = &baseline {

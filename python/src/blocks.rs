@@ -57,7 +57,7 @@ fn shared_trainer<'a>(
     watch: &'a Watch,
 ) -> Trainer<'a> {
     let trainer = Trainer::new(request).progress(watch);
-    let trainer = propensities.into_iter().fold(trainer, Trainer::propensities);
+    let trainer = propensities.into_iter().fold(trainer, Trainer::propensity);
     weights.into_iter().fold(trainer, |trainer, weights| trainer.weights(weights))
 }
 

@@ -47,12 +47,13 @@ impl Lines<'_> {
     }
 }
 
-/// How the labels of a controlled set were shown: r of m, at one rate, or at a rate for each label.
+/// How the labels of a controlled set were shown: r of m, at one rate, at a rate for each label, or as the library reads it.
 #[derive(FromPyObject)]
 pub(crate) enum RateGiven<'py> {
     Shown(u32, u32),
     Common(f64),
     PerLabel(PyReadonlyArray1<'py, f64>),
+    Text(String),
 }
 
 impl RateGiven<'_> {
@@ -61,6 +62,7 @@ impl RateGiven<'_> {
             RateGiven::Shown(shown, of) => Rate::Shown { shown: *shown, of: *of },
             RateGiven::Common(rate) => Rate::Common(*rate),
             RateGiven::PerLabel(array) => Rate::PerLabel(array.as_slice()?.to_vec()),
+            RateGiven::Text(text) => text.parse().map_err(exception)?,
         })
     }
 }

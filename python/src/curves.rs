@@ -13,7 +13,8 @@ use unmissed::Error;
 use unmissed::data::LabelStats;
 use unmissed::propensity::estimators::direct;
 use unmissed::propensity::fit::{CurveEvidence, FitOptions, fit};
-use unmissed::propensity::{models, table_file};
+use unmissed::propensity::models::{self, PropensitySpec};
+use unmissed::propensity::table_file;
 
 /// Propensities of a model, such as `jpv:a=0.5,b=0.4`.
 #[pyfunction]
@@ -45,10 +46,17 @@ pub(crate) fn count_propensities<'py>(
     found(py, Made::Whole(&made), counts, None)
 }
 
-/// Propensities of a table, which needs no training labels.
+/// Propensities of a table, which needs no training labels, however many labels it has unless their number is given.
 #[pyfunction]
-pub(crate) fn table_propensities<'py>(py: Python<'py>, path: PathBuf, labels: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
-    arrays(py, &alone(py, || table_file::read(path, labels))?)
+pub(crate) fn table_propensities<'py>(py: Python<'py>, spec: &str, labels: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
+    let parsed = models::parse(spec).map_err(exception)?;
+    arrays(
+        py,
+        &alone(py, || match &parsed {
+            PropensitySpec::Table(path) => table_file::read(path, labels),
+            other => other.per_label(None, 0),
+        })?,
+    )
 }
 
 /// Writes propensities into a csv.

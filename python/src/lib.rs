@@ -63,7 +63,7 @@ mod _core {
     #[pymodule_export]
     use crate::reproduce::reproduce;
     #[pymodule_export]
-    use crate::requests::default_requests;
+    use crate::requests::{default_requests, other_defaults};
     #[pymodule_export]
     use crate::rows::{Rows, fit_rows, read_rows};
     #[pymodule_export]

@@ -178,7 +178,7 @@ pub(crate) fn train<'py>(
         let later = later.map(|later| later.labels()).transpose()?;
         let (controlled, validation) = (with_shown(controlled.as_ref())?, with_shown(validation.as_ref())?);
         let mut trainer = Trainer::new(request).progress(watch);
-        trainer = propensities.iter().fold(trainer, Trainer::propensities);
+        trainer = propensities.iter().fold(trainer, Trainer::propensity);
         trainer = weights.iter().fold(trainer, |trainer, weights| trainer.weights(weights));
         trainer = controlled.iter().fold(trainer, |trainer, (data, shown)| trainer.controlled(data, shown.as_ref()));
         trainer = validation.iter().fold(trainer, |trainer, (data, _)| trainer.validation(data));

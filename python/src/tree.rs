@@ -120,7 +120,7 @@ pub(crate) fn train_tree(
         });
         let judged = judged.transpose()?;
         let mut trainer = memory.into_iter().fold(TreeTrainer::new(request).progress(watch), TreeTrainer::memory);
-        trainer = propensities.iter().fold(trainer, TreeTrainer::propensities);
+        trainer = propensities.iter().fold(trainer, TreeTrainer::propensity);
         trainer = controlled.iter().fold(trainer, |trainer, (data, shown)| trainer.controlled(data, shown.as_ref()));
         trainer = judged.iter().fold(trainer, |trainer, (rows, known)| trainer.judged(rows, known));
         match output {

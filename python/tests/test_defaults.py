@@ -62,6 +62,13 @@ def test_defaults_are_those_of_the_library(verb):
     assert NOT_IN_PYTHON[verb] <= set(request) and OF_PYTHON[verb] <= set(keywords)
 
 
+@pytest.mark.parametrize("function", list(json.loads(_core.other_defaults())))
+def test_defaults_of_other_functions_are_those_of_the_library(function):
+    parameters = inspect.signature(getattr(um, function)).parameters
+    theirs = json.loads(_core.other_defaults())[function]
+    assert {name: parameters[name].default for name in theirs} == theirs
+
+
 def test_every_verb_is_compared():
     assert set(json.loads(_core.default_requests())) == set(OF_PYTHON)
 

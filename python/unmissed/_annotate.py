@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .types import LabelsLike, Path, PredictionsLike
 
 #: What a judgement may be.
-_SAID = {1: "1", 0: "0", True: "1", False: "0", "1": "1", "0": "0", "unsure": "unsure"}
+_JUDGEMENTS = {1: "1", 0: "0", True: "1", False: "0", "1": "1", "0": "0", "unsure": "unsure"}
 
 
 class AnnotationPlan:
@@ -59,9 +59,9 @@ class AnnotationPlan:
         """
         self._native.write(os.fspath(folder), text(name, "name"), bool(machine))
 
-    def judge(self, said: Iterable[object]) -> JudgedPairs:
+    def judge(self, judgements: Iterable[object]) -> JudgedPairs:
         """Add judgements of the pairs, in their order: 1, 0, ``"unsure"``, or None for pairs at the end that nobody has judged."""
-        return JudgedPairs(self, said)
+        return JudgedPairs(self, judgements)
 
     def __repr__(self) -> str:
         return f"AnnotationPlan(round {self.round}, {len(self.pairs)} pairs)"
@@ -76,21 +76,21 @@ class JudgedPairs:
     >>> data = um.datasets.survey(users=300, test_users=100, controlled_users=50, items=40)
     >>> plan = um.annotation_plan(data.test.y, data.test_clean.y.toarray() + 0.5, budget=60)
     >>> judged = um.JudgedPairs(plan, ["unsure"] * len(plan.pairs))
-    >>> len(judged.said) == len(plan.pairs)
+    >>> len(judged.judgements) == len(plan.pairs)
     True
     """
 
-    def __init__(self, plan: AnnotationPlan, said: Iterable[object]) -> None:
+    def __init__(self, plan: AnnotationPlan, judgements: Iterable[object]) -> None:
         self.plan = plan
-        self.said: list[str | None] = []
-        for place, value in enumerate(said):
+        self.judgements: list[str | None] = []
+        for place, value in enumerate(judgements):
             try:
-                known = value is None or value in _SAID
+                known = value is None or value in _JUDGEMENTS
             except TypeError:
                 known = False
             if not known:
                 raise ValueError(f"judgement {place} cannot be read: expected 1, 0, 'unsure' or None, found {value!r}")
-            self.said.append(None if value is None else _SAID[value])
+            self.judgements.append(None if value is None else _JUDGEMENTS[value])
 
 
 def judged_of(
@@ -101,11 +101,11 @@ def judged_of(
         if judged_plan is not None or machine is not None:
             raise ValueError("judged_plan= and machine_judged= need judged pairs: pass judged=")
         return None
-    given: dict[str, Any] = {"files": [], "plan_file": None, "plan": None, "said": [], "machine_file": None, "machine": None}
+    given: dict[str, Any] = {"files": [], "plan_file": None, "plan": None, "judgements": [], "machine_file": None, "machine": None}
     if isinstance(judged, JudgedPairs):
         if judged_plan is not None:
             raise ValueError("judged_plan= is for judged files: these pairs already have their plan")
-        given.update(plan=judged.plan._native, said=judged.said)
+        given.update(plan=judged.plan._native, judgements=judged.judgements)
     else:
         files = [judged] if isinstance(judged, str | os.PathLike) else list(judged)
         given.update(files=[file(one) for one in files], plan_file=None if judged_plan is None else file(judged_plan))

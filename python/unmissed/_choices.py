@@ -41,17 +41,11 @@ def groups_of(groups: Any) -> Any:
 
 
 def rate_of(rate: Any) -> Any:
-    """r of m, one number, or a rate for each label."""
-    if rate is None:
-        return None
-    if isinstance(rate, str) and "/" in rate:
-        rate = tuple(rate.split("/"))
+    """Text that the library reads, a pair (r, m), one number, or a rate for each label."""
+    if rate is None or isinstance(rate, str):
+        return rate
     if isinstance(rate, tuple):
-        try:
-            shown, of = (whole(int(part), "rate", 0, 2**32 - 1) for part in rate)
-        except (TypeError, ValueError):
-            raise ValueError(f"cannot read the rate: expected r/m as in '16/300', found {'/'.join(map(str, rate))!r}") from None
-        return (shown, of)
+        return "/".join(map(str, rate))
     return number(rate, "rate") if np.ndim(rate) == 0 else array(rate, "rate")
 
 

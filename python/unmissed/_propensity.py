@@ -251,10 +251,8 @@ def propensities(
     [0.821, 0.721]
     """
     text(model, "model")
-    if train is None and model.startswith("table:"):
-        return of_arrays(_core.table_propensities(file(model.removeprefix("table:")), n_labels))
     if train is None:
-        raise ValueError(f"'{model}' depends on training counts; pass the training labels as train=")
+        return of_arrays(_core.table_propensities(model, n_labels))
     with working(n_jobs) as how:
         return of_arrays(_core.model_propensities(model, _inputs.labels(train, "train", n_labels), how))
 

@@ -42,7 +42,7 @@ fn main() {
     } else {
         request.tolerance = Some(number("tolerance", "0.01"));
     }
-    let trainer = Trainer::new(request).propensities(&propensities);
+    let trainer = Trainer::new(request).propensity(&propensities);
     let training = trainer.check(&train).unwrap();
     let (rows, others): (Vec<usize>, Vec<usize>) = ((0..train.rows()).collect(), (0..test.rows()).collect());
     let start = Instant::now();

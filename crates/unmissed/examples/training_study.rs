@@ -52,7 +52,7 @@ fn decays() -> Result<()> {
     for decay in [1e-6, 1e-4, 1e-3, 3e-3, 1e-2] {
         for (loss, p) in [("logistic", None), ("unbiased-logistic", Some(&truth))] {
             let request = TrainRequest { decay: vec![decay], ..TrainRequest::by_loss(loss) };
-            let trainer = p.into_iter().fold(Trainer::new(request), Trainer::propensities);
+            let trainer = p.into_iter().fold(Trainer::new(request), Trainer::propensity);
             let (model, seen) = trainer.check(train)?.fit_watching(&rows, (train, &held_out), 1)?;
             let [a, b, c] = precision(&model, test)?.map(|value| 100.0 * value);
             println!("| {decay:e} | {loss} | {a:.2} | {b:.2} | {c:.2} | {:.1} |", seen[0].loss);

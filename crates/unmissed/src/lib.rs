@@ -15,7 +15,7 @@
 //! let observed_test = mask(test.labels(), p.values(), 8)?;
 //!
 //! // A model that corrects for missing labels, and its top labels of each test row.
-//! let (model, _) = Trainer::by_loss("plugin-logistic").propensities(&p).train(&observed_train)?;
+//! let (model, _) = Trainer::by_loss("plugin-logistic").propensity(&p).train(&observed_train)?;
 //! let ranked = model.predict(test.require_features()?, &PredictOptions::default())?;
 //!
 //! // On observed labels precision is too low; the unbiased estimate from the same labels is near the truth.
@@ -32,10 +32,11 @@
 //! to be observed; [`metrics`] are what one wants to know, and [`evaluate`] gets it from incomplete labels; [`losses`] and [`train`]
 //! make models, [`predict`] ranks labels with them and keeps them in files, [`optimize`] chooses labels for another metric than
 //! precision; [`audit`] judges what the numbers are worth, and [`report`]
-//! shows them. [`request`] has what can be asked for as plain data. [`experiments`] are those of the paper.
+//! shows them. [`request`] has what can be asked for as plain data.
 //!
-//! Features: `report` (tables, charts and the audit's page) and `experiments` (which needs `report`) are on unless
-//! `default-features = false`, which leaves a build without drawing and templates; `parquet` is off unless asked for.
+//! Features: `report` (tables, charts and the audit's page) and `experiments` (those of the paper, for `unmissed reproduce`; needs
+//! `report`) are on by default. `default-features = false` leaves them out, with all drawing and templates. `parquet` is off by
+//! default.
 //!
 //! Formats, propensity models, metrics, losses and the like are registries: a trait, a static list, and one module per entry whose
 //! page has its formula and what it assumes.
@@ -44,10 +45,14 @@ pub mod audit;
 pub mod data;
 pub mod error;
 pub mod evaluate;
+// For the command line and Python, which are other crates; not an interface for programs.
 #[cfg(feature = "experiments")]
+#[doc(hidden)]
 pub mod experiments;
 pub mod losses;
 pub mod metrics;
+mod moments;
+mod normal;
 mod numbers;
 pub mod optimize;
 pub mod predict;

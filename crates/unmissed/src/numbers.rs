@@ -2,6 +2,17 @@
 
 /// The number with this many significant digits; digits before the decimal point are rounded, too.
 pub(crate) fn significant(value: f64, digits: usize) -> String {
+    shortened(value, digits, |scientific| scientific.parse().unwrap_or(value))
+}
+
+/// The number with this many significant digits, and all of those before the decimal point.
+#[cfg(feature = "report")]
+pub(crate) fn significant_fraction(value: f64, digits: usize) -> String {
+    shortened(value, digits, |_| value)
+}
+
+/// `plain` is what is written of a number without an exponent, given its scientific form.
+fn shortened(value: f64, digits: usize, plain: impl FnOnce(&str) -> f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { value.to_string() };
     }
@@ -11,8 +22,7 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     match exponent {
         -4..=14 => {
             let decimals = (digits as i32 - 1 - exponent).max(0);
-            let rounded: f64 = scientific.parse().unwrap_or(value);
-            format!("{rounded:.*}", decimals as usize)
+            format!("{:.*}", decimals as usize, plain(&scientific))
         }
         _ => scientific,
     }
@@ -22,8 +32,11 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
 pub(crate) fn four_digits(value: f64, decimals: usize) -> String {
     let fixed = format!("{value:.decimals$}");
     let digits = fixed.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();
-    let text = if digits <= 4 { fixed } else { significant(value, 4) };
-    // A tiny negative number rounds to "-0.00", which reads like a mistake.
+    without_minus_zero(if digits <= 4 { fixed } else { significant(value, 4) })
+}
+
+/// A tiny negative number rounds to "-0.00", which reads like a mistake.
+pub(crate) fn without_minus_zero(text: String) -> String {
     match text.strip_prefix('-') {
         Some(rest) if !rest.bytes().any(|byte| byte.is_ascii_digit() && byte != b'0') => rest.to_owned(),
         _ => text,

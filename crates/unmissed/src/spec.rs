@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An entry of a registry: something with a name that users type and a line that tells them what it is.
+/// An entry of a registry: something with a name that users type and a line that tells them what it is. Open: front ends have lists of
+/// their own.
 pub trait Named {
     /// The name that users type.
     fn name(&self) -> &'static str;

@@ -9,7 +9,8 @@ passed; here k is used. They and `macro_f1_measure` average over the labels up t
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from .._checks import array, number, whole
 from .._inputs import Array, Matrix
 from .._work import working
 from ._ranking import check_rows, ranking
+
+if TYPE_CHECKING:
+    from ..types import LabelsLike, NumbersLike, ScoresLike
 
 __all__ = [
     "Jain_et_al_inverse_propensity",
@@ -101,80 +105,80 @@ def _values(Y_true: Any, Y_pred: Any, k: int, name: str, inv_ps: Any = None, zer
     return values
 
 
-def precision_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+def precision_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5) -> Array:
     """Precision at 1, 2, ..., k."""
     return _values(Y_true, Y_pred, k, "precision")
 
 
-def recall_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+def recall_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5, zero_division: float = 0) -> Array:
     """Recall at 1, 2, ..., k; rows without labels count `zero_division`."""
     return _values(Y_true, Y_pred, k, "recall", zero_division=zero_division)
 
 
-def abandonment_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+def abandonment_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5) -> Array:
     """The share of rows with a relevant label in the top 1, 2, ..., k: one minus `unmissed.abandonment`."""
     return _values(Y_true, Y_pred, k, "abandonment")
 
 
-def coverage_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+def coverage_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5) -> Array:
     """Labels with a hit, of the labels that occur in the true labels."""
     return _values(Y_true, Y_pred, k, "coverage")
 
 
-def dcg_at_k(Y_true: Any, Y_pred: Any, k: int = 5) -> Array:
+def dcg_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5) -> Array:
     """DCG at 1, 2, ..., k."""
     return _values(Y_true, Y_pred, k, "dcg")
 
 
-def ndcg_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+def ndcg_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5, zero_division: float = 0) -> Array:
     """nDCG at 1, 2, ..., k, relative to the best that the row's labels allow."""
     return _values(Y_true, Y_pred, k, "ndcg", zero_division=zero_division)
 
 
-def psprecision_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, normalize: bool = True) -> Array:
+def psprecision_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, inv_ps: NumbersLike | Mapping[int, float], k: int = 5, normalize: bool = True) -> Array:
     """Propensity-scored precision at 1, 2, ..., k."""
     return _values(Y_true, Y_pred, k, "psprecision" if normalize else "psprecision_raw", inv_ps)
 
 
-def psrecall_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, normalize: bool = True, zero_division: float = 0) -> Array:
+def psrecall_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, inv_ps: NumbersLike | Mapping[int, float], k: int = 5, normalize: bool = True, zero_division: float = 0) -> Array:
     """Propensity-scored recall at 1, 2, ..., k."""
     return _values(Y_true, Y_pred, k, "psrecall" if normalize else "psrecall_raw", inv_ps, zero_division)
 
 
-def psdcg_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, normalize: bool = True) -> Array:
+def psdcg_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, inv_ps: NumbersLike | Mapping[int, float], k: int = 5, normalize: bool = True) -> Array:
     """Propensity-scored DCG at 1, 2, ..., k, divided by k."""
     return _values(Y_true, Y_pred, k, "psdcg" if normalize else "psdcg_raw", inv_ps)
 
 
-def psndcg_at_k(Y_true: Any, Y_pred: Any, inv_ps: Any, k: int = 5, zero_division: float = 0, normalize: bool = True) -> Array:
+def psndcg_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, inv_ps: NumbersLike | Mapping[int, float], k: int = 5, zero_division: float = 0, normalize: bool = True) -> Array:
     """Propensity-scored nDCG at 1, 2, ..., k."""
     return _values(Y_true, Y_pred, k, "psndcg" if normalize else "psndcg_raw", inv_ps, zero_division)
 
 
-def count_labels(Y: Any) -> Array:
+def count_labels(Y: LabelsLike) -> Array:
     """How often each label occurs."""
     matrix = _inputs.labels(Y, "Y")
     return np.bincount(matrix.indices, minlength=matrix.columns).astype(np.float64)
 
 
-def labels_priors(Y: Any) -> Array:
+def labels_priors(Y: LabelsLike) -> Array:
     """The share of rows that have each label."""
     return count_labels(Y) / _inputs.labels(Y, "Y").rows
 
 
-def inverse_labels_priors(Y: Any) -> Array:
+def inverse_labels_priors(Y: LabelsLike) -> Array:
     """One over the share of rows that have each label."""
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / labels_priors(Y))
 
 
-def Jain_et_al_inverse_propensity(Y: Any, A: float = 0.55, B: float = 1.5) -> Array:
+def Jain_et_al_inverse_propensity(Y: LabelsLike, A: float = 0.55, B: float = 1.5) -> Array:
     """Inverse propensities of Jain et al.: ``1 + (ln n - 1) (B + 1)^A (n_j + B)^-A``."""
     rows = _inputs.labels(Y, "Y").rows
     return np.asarray(1.0 + (np.log(rows) - 1.0) * (B + 1.0) ** A * (count_labels(Y) + B) ** -A)
 
 
-def Jain_et_al_propensity(Y: Any, A: float = 0.55, B: float = 1.5) -> Array:
+def Jain_et_al_propensity(Y: LabelsLike, A: float = 0.55, B: float = 1.5) -> Array:
     """Propensities of Jain et al."""
     return np.asarray(1.0 / Jain_et_al_inverse_propensity(Y, A, B))
 
@@ -198,19 +202,19 @@ def _overlap(Y_true: Any, Y_pred: Any) -> tuple[Array, Array, Array]:
     return shared, np.diff(truth.indptr).astype(np.float64), np.diff(predicted.indptr).astype(np.float64)
 
 
-def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
+def hamming_loss(Y_true: LabelsLike, Y_pred: ScoresLike) -> float:
     """The average number of labels that are in one of both and not in the other."""
     shared, true, predicted = _overlap(Y_true, Y_pred)
     return float(np.mean(true + predicted - 2 * shared))
 
 
-def micro_f1_measure(Y_true: Any, Y_pred: Any) -> float:
+def micro_f1_measure(Y_true: LabelsLike, Y_pred: ScoresLike) -> float:
     """F1 of all pairs of row and label together."""
     shared, true, predicted = _overlap(Y_true, Y_pred)
     return float(2 * shared.sum() / (true.sum() + predicted.sum()))
 
 
-def samples_f1_measure(Y_true: Any, Y_pred: Any, zero_division: float = 0) -> float:
+def samples_f1_measure(Y_true: LabelsLike, Y_pred: ScoresLike, zero_division: float = 0) -> float:
     """The mean of F1 over rows; rows with labels and without a hit count `zero_division`, as there, and rows without labels 0."""
     shared, true, predicted = _overlap(Y_true, Y_pred)
     values = np.where(true > 0, float(zero_division), 0.0)
@@ -228,14 +232,14 @@ def _macro(hits: Array, divisor: Array, seen: Array, zero_division: float) -> fl
     return float(values.mean()) if size else float(zero_division)
 
 
-def macro_f1_measure(Y_true: Any, Y_pred: Any, zero_division: float = 0) -> float:
+def macro_f1_measure(Y_true: LabelsLike, Y_pred: ScoresLike, zero_division: float = 0) -> float:
     """F1 of each label, averaged over the labels up to the largest that occurs; `unmissed.macro_f` averages over all labels."""
     truth, predicted = _decisions(Y_true, Y_pred)
     hits, of, by = (np.ravel(np.asarray(one.sum(axis=0))) for one in (truth.multiply(predicted), truth, predicted))
     return _macro(2 * hits, of + by, of + by, zero_division)
 
 
-def f1_measure(Y_true: Any, Y_pred: Any, average: str = "micro", zero_division: float = 0) -> float:
+def f1_measure(Y_true: LabelsLike, Y_pred: ScoresLike, average: str = "micro", zero_division: float = 0) -> float:
     """F1 by the kind of average: ``"micro"``, ``"macro"`` or ``"samples"``."""
     if average == "micro":
         return micro_f1_measure(Y_true, Y_pred)
@@ -259,16 +263,16 @@ def _macro_at_k(Y_true: Any, Y_pred: Any, k: Any, zero_division: float, parts: t
     return np.array(values)
 
 
-def macro_precision_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+def macro_precision_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5, zero_division: float = 0) -> Array:
     """Precision of each label in the top 1, 2, ..., k, averaged over labels."""
     return _macro_at_k(Y_true, Y_pred, k, zero_division, (1, 0))
 
 
-def macro_recall_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+def macro_recall_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5, zero_division: float = 0) -> Array:
     """Recall of each label in the top 1, 2, ..., k, averaged over labels."""
     return _macro_at_k(Y_true, Y_pred, k, zero_division, (0, 1))
 
 
-def macro_f1_measure_at_k(Y_true: Any, Y_pred: Any, k: int = 5, zero_division: float = 0) -> Array:
+def macro_f1_measure_at_k(Y_true: LabelsLike, Y_pred: ScoresLike, k: int = 5, zero_division: float = 0) -> Array:
     """F1 of each label in the top 1, 2, ..., k, averaged over labels."""
     return _macro_at_k(Y_true, Y_pred, k, zero_division, (1, 1))

@@ -8,7 +8,8 @@ accepted and without effect, and so is ``copy``: nothing is changed. Its plots a
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from .._checks import array, whole
 from .._inputs import Array, Matrix
 from .._work import working
 from ._ranking import ranking
+
+if TYPE_CHECKING:
+    from ..types import LabelsLike, NumbersLike, ScoresLike, SparseMatrix
 
 __all__ = [
     "Metrics",
@@ -75,42 +79,42 @@ def _scored(X: Any, true_labels: Any, inv_psp: Any, k: int, sorted: bool) -> dic
     return _values(X, true_labels, inv_psp, k, sorted)
 
 
-def precision(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+def precision(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Precision at 1, 2, ..., k."""
     return _values(X, true_labels, None, k, sorted)["precision"]
 
 
-def recall(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+def recall(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Recall at 1, 2, ..., k; rows without labels count 0."""
     return _values(X, true_labels, None, k, sorted)["recall"]
 
 
-def ndcg(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+def ndcg(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """nDCG at 1, 2, ..., k, relative to the best that the row's labels allow."""
     return _values(X, true_labels, None, k, sorted)["ndcg"]
 
 
-def hits(X: Any, true_labels: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+def hits(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """The share of rows with a relevant label in the top 1, 2, ..., k."""
     return _values(X, true_labels, None, k, sorted, "napkinxc")["abandonment"]
 
 
-def psprecision(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+def psprecision(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, inv_psp: NumbersLike, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored precision at 1, 2, ..., k, divided by that of the best ranking."""
     return _scored(X, true_labels, inv_psp, k, sorted)["psprecision"]
 
 
-def psrecall(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+def psrecall(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, inv_psp: NumbersLike, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored recall at 1, 2, ..., k, divided by that of the best ranking."""
     return _scored(X, true_labels, inv_psp, k, sorted)["psrecall"]
 
 
-def psndcg(X: Any, true_labels: Any, inv_psp: Any, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
+def psndcg(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, inv_psp: NumbersLike, k: int = 5, sorted: bool = False, use_cython: bool = False) -> Array:
     """Propensity-scored nDCG at 1, 2, ..., k, divided by that of the best ranking."""
     return _scored(X, true_labels, inv_psp, k, sorted)["psndcg"]
 
 
-def auc(X: Any, true_labels: Any, k: int, sorted: bool = False) -> float:
+def auc(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, k: int, sorted: bool = False) -> float:
     """The share of (hit, miss) pairs in the top k with the hit first, averaged over rows; rows without such pairs count 0."""
     truth = _inputs.labels(true_labels, "true_labels")
     k = whole(k, "k", 1)
@@ -123,14 +127,14 @@ def auc(X: Any, true_labels: Any, k: int, sorted: bool = False) -> float:
     return float(np.mean(before / np.maximum(count * (k - count), 1)))
 
 
-def fast_recall(X: Any, true_labels: Any, k: int = 5) -> float:
+def fast_recall(X: ScoresLike | Mapping[str, Array], true_labels: LabelsLike, k: int = 5) -> float:
     """Recall at k, averaged over the rows that have labels."""
     truth = _inputs.labels(true_labels, "true_labels")
     labelled = np.count_nonzero(np.diff(truth.indptr))
     return float(recall(X, true_labels, k)[k - 1] * truth.rows / labelled) if labelled else float("nan")
 
 
-def jaccard_similarity(pred_0: Any, pred_1: Any, copy: bool = True, y: Any = None) -> float:
+def jaccard_similarity(pred_0: LabelsLike, pred_1: LabelsLike, copy: bool = True, y: LabelsLike | None = None) -> float:
     """Labels that both predict, of those that either does, averaged over rows; with `y` only relevant ones count."""
 
     def ones(matrix: Any) -> Any:
@@ -142,10 +146,11 @@ def jaccard_similarity(pred_0: Any, pred_1: Any, copy: bool = True, y: Any = Non
     return float(np.mean(shared / np.maximum(first + second - shared, 1)))
 
 
-def compute_inv_propesity(labels: Any, A: float, B: float) -> Array:
+def compute_inv_propesity(labels: SparseMatrix | Array, A: float, B: float) -> Array:
     """Inverse propensities of Jain et al.: ``1 + (ln n - 1) (B + 1)^A (n_j + B)^-A``."""
-    rows = labels.shape[0]
-    counts = np.ravel(np.asarray(labels.sum(axis=0), np.float64))
+    matrix: Any = labels
+    rows = matrix.shape[0]
+    counts = np.ravel(np.asarray(matrix.sum(axis=0), np.float64))
     return np.asarray(1.0 + (np.log(rows) - 1.0) * (B + 1.0) ** A * (counts + B) ** -A)
 
 
@@ -157,24 +162,24 @@ def format(*args: Any, decimal_points: str = "%0.2f") -> str:
 class Metrics:
     """Precision and nDCG, and with inverse propensities their propensity-scored versions."""
 
-    def __init__(self, true_labels: Any, inv_psp: Any = None, remove_invalid: bool = False) -> None:
-        self.true_labels = true_labels
+    def __init__(self, true_labels: SparseMatrix | Array, inv_psp: NumbersLike | None = None, remove_invalid: bool = False) -> None:
+        matrix: Any = true_labels
+        self.true_labels = matrix
         self.valid_idx: Array | None = None
         if remove_invalid:
-            self.valid_idx = np.flatnonzero(np.ravel(np.asarray(true_labels.sum(axis=1))) > 0)
-            self.true_labels = true_labels[self.valid_idx]
+            self.valid_idx = np.flatnonzero(np.ravel(np.asarray(matrix.sum(axis=1))) > 0)
+            self.true_labels = matrix[self.valid_idx]
         self.num_instances, self.num_labels = self.true_labels.shape
         self.remove_invalid = remove_invalid
-        self.inv_psp = None if inv_psp is None else np.ravel(inv_psp)
+        self.inv_psp = None if inv_psp is None else np.ravel(np.asarray(inv_psp))
 
-    def eval(self, pred_labels: Any, K: int = 5, sorted: bool = False, use_cython: bool = False) -> list[Array]:
+    def eval(self, pred_labels: ScoresLike | Mapping[str, Array], K: int = 5, sorted: bool = False, use_cython: bool = False) -> list[Array]:
         """``[precision, ndcg]``, or ``[precision, ndcg, psprecision, psndcg]`` with inverse propensities."""
+        given: Any = pred_labels
         if self.valid_idx is not None:
-            if isinstance(pred_labels, dict):
-                pred_labels = {name: part[self.valid_idx] for name, part in pred_labels.items()}
-            else:
-                pred_labels = pred_labels[self.valid_idx]
-        values = _values(pred_labels, self.true_labels, self.inv_psp, K, sorted)
+            is_pair = isinstance(given, dict)
+            given = {name: part[self.valid_idx] for name, part in given.items()} if is_pair else given[self.valid_idx]
+        values = _values(given, self.true_labels, self.inv_psp, K, sorted)
         names = ["precision", "ndcg"] + ["psprecision", "psndcg"] * (self.inv_psp is not None)
         return [values[name] for name in names]
 
@@ -182,6 +187,6 @@ class Metrics:
 class Metrices(Metrics):
     """The old name of `Metrics`."""
 
-    def __init__(self, true_labels: Any, inv_propensity_scores: Any = None, remove_invalid: bool = False) -> None:
+    def __init__(self, true_labels: SparseMatrix | Array, inv_propensity_scores: NumbersLike | None = None, remove_invalid: bool = False) -> None:
         warnings.warn("Metrices() is deprecated; use Metrics().", FutureWarning, stacklevel=2)
         super().__init__(true_labels, inv_propensity_scores, remove_invalid)

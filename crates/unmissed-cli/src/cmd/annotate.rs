@@ -54,7 +54,7 @@ struct PlanArgs {
     #[arg(long, default_value_t = AnnotateRequest::default().budget, value_name = "N")]
     budget: u64,
     /// Lengths of the top lists
-    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_values_t = AnnotateRequest::default().k.as_slice().to_vec())]
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
     k: Vec<usize>,
     /// Draw another round: the judged csv of an earlier round, beside its plan; may be repeated
     #[arg(long, value_name = "CSV")]
@@ -74,15 +74,15 @@ struct PlanArgs {
     /// Also write DIR/machine.csv: all unobserved pairs of the lists, for a language model to judge
     #[arg(long)]
     machine: bool,
-    #[command(flatten)]
-    naming: Naming,
     /// Texts of the test rows, for judges to read
     #[arg(long, value_name = "FILE")]
     row_text: Option<TextFile>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    naming: Naming,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {

@@ -32,10 +32,10 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PREDICTIONS")]
     output: PathBuf,
     /// Number of folds
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = Folds::DEFAULT, value_name = "N")]
     folds: u32,
     /// Number of labels that our own training keeps per row
-    #[arg(short, long, default_value_t = 100, value_name = "K", conflicts_with = "command")]
+    #[arg(short, long, default_value_t = Folds::DEFAULT_K, value_name = "K", conflicts_with = "command")]
     k: usize,
     /// Format of the output ('unmissed list formats') [default: by its ending]
     #[arg(long, value_name = "FORMAT")]
@@ -44,9 +44,9 @@ pub(crate) struct Args {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {

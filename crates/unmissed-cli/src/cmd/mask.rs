@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = MaskShape::default().strength, requires = "by", allow_negative_numbers = true)]
     strength: f64,
     /// --by group: number of groups into which rows fall at random
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "by")]
+    #[arg(long, value_name = "N", default_value_t = MaskBy::DEFAULT_GROUPS, requires = "by")]
     groups: u32,
     /// --by rank: predictions for the rows of DATA
     #[arg(long, value_name = "FILE", requires = "by", required_if_eq("by", "rank"))]
@@ -48,9 +48,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// What propensities depend on.

@@ -92,9 +92,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Folder for the page, the tables and the figures
     #[arg(long, short, value_name = "DIR", default_value = "reproduction")]
     output: PathBuf,
-    /// Smaller data and fewer repetitions: half a minute instead of several
+    /// Smaller data and fewer repetitions (times: --list)
     #[arg(long)]
     quick: bool,
     /// A folder with a data set (*train.txt and *test.txt), or with folders of such
@@ -86,7 +86,7 @@ fn listed() -> Table {
     let mut table = Table::new("experiments", columns).titled("Experiments; times on two cores");
     for experiment in EXPERIMENTS {
         let took = experiment.duration();
-        table.row(cells![experiment.name(), experiment.reproduces(), experiment.needs(), took.quick, took.full]);
+        table.row(cells![experiment.name(), experiment.reproduces(), experiment.data_needed(), took.quick, took.full]);
     }
     table
 }

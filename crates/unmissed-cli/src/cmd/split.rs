@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use unmissed::cells;
 use unmissed::data::formats::Content;
 use unmissed::data::survey::{SurveyOptions, TrainUsers, survey};
-use unmissed::data::{Dataset, Output, Ratings, Split, keep_frequent, merge, split};
+use unmissed::data::{DEFAULT_MIN_POSITIVES, DEFAULT_TEST_SHARE, Dataset, Output, Ratings, Split, keep_frequent, merge, split};
 use unmissed::report::{Document, Table};
 
 /// Merge data sets, drop rare labels, and split the rows again; or make a controlled set from two ratings files
@@ -33,10 +33,10 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
     /// Keep labels with at least this many rows
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = DEFAULT_MIN_POSITIVES, value_name = "S")]
     min_positives: u64,
     /// Share of the rows that go into the test set
-    #[arg(long, default_value_t = 0.3, value_name = "SHARE")]
+    #[arg(long, default_value_t = DEFAULT_TEST_SHARE, value_name = "SHARE")]
     test: f64,
     /// Ratings of items that were drawn at random for each user
     #[arg(long, value_name = "RANDOM", conflicts_with_all = ["min_positives", "test"])]
@@ -45,9 +45,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "unique", requires = "controlled")]
     train_users: Users,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]

@@ -22,9 +22,9 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PLOT")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Points of a plotted curve: more than a screen can show apart.

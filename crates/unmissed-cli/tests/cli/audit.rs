@@ -173,3 +173,27 @@ fn bad_requests_are_explained() {
         assert!(finished.stderr.contains(part), "{rest}: {}", finished.stderr);
     }
 }
+
+/// Files of the repository that say something about the audit.
+fn of_repository(name: &str) -> String {
+    std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap()
+}
+
+#[test]
+fn git_ignores_what_the_demonstration_writes() {
+    let help = Workdir::new().run("audit --help").ok();
+    let name = help.split(" with --demo]").next().unwrap().split_whitespace().last().unwrap();
+    assert!(name.ends_with(".html"), "{name}");
+    assert!(of_repository(".gitignore").lines().any(|line| line == format!("/{name}")), "{name}");
+}
+
+/// One propensity per label from a later snapshot overestimates precision on real data, and the guide has the numbers.
+#[test]
+fn the_guide_calls_estimates_from_a_later_snapshot_too_high() {
+    let guide = of_repository("docs/guide/choosing-a-propensity-model.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let part = guide.split("Without out-of-fold predictions, `--later` gives one propensity per label.").nth(1).unwrap();
+    let part = part.split("The output warns about this (U014)").next().unwrap();
+    assert!(part.contains("too *high*") && !part.contains("too low"), "{part}");
+    let percent = |before: &str| -> f64 { part.split(before).nth(1).unwrap().trim().split(' ').next().unwrap().parse().unwrap() };
+    assert!(percent("was estimated as") > percent("the later labels give"), "{part}");
+}

@@ -39,6 +39,74 @@ fn the_examples_of_every_command_work() {
     }
 }
 
+/// The options of a help page under each heading.
+fn options(help: &str) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for line in help.split("\nExamples:\n").next().unwrap().lines() {
+        if let Some(heading) = line.strip_suffix(':').filter(|line| !line.starts_with(' ')) {
+            found.push((heading.to_owned(), Vec::new()));
+        } else if let (Some((_, options)), Some(start)) = (found.last_mut(), line.find("--")) {
+            // What is indented further is a description.
+            if start == 6 {
+                options.push(line[8..].split([' ', '[']).next().unwrap().to_owned());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn options_are_under_the_headings_that_they_belong_to() {
+    let dir = Workdir::new();
+    let belong: [(&str, &[&str]); 8] = [
+        ("Everywhere", &["format", "threads", "max-size", "quiet"]),
+        ("Reading", &["from", "positive", "no-mmap"]),
+        ("Names", &["label-names", "row-names"]),
+        ("Trees over labels", &["tree", "trees", "correction", "cost", "passes", "max-model-size", "tree-out"]),
+        (
+            "Evidence about missing labels",
+            &["controlled", "rate", "shown", "judged", "judged-rows", "later", "later-rows", "keep-propensities"],
+        ),
+        ("Solver", &["solver", "learning-rate", "decay", "epochs", "batch", "tolerance"]),
+        (
+            "Tuning",
+            &[
+                "tune",
+                "grid",
+                "criterion",
+                "holdout",
+                "calibrate",
+                "no-calibrate",
+                "validation",
+                "validation-rate",
+                "validation-shown",
+            ],
+        ),
+        (
+            "Row-dependent propensities (MODEL 'rows')",
+            &[
+                "later",
+                "judged",
+                "train-predictions",
+                "covariates",
+                "label-covariates",
+                "row-covariates",
+                "pair-covariate",
+                "refits",
+            ],
+        ),
+    ];
+    let estimators = PROPENSITY_ESTIMATORS.iter().map(|entry| format!("propensity estimate {}", entry.name()));
+    for command in commands(&dir).into_iter().chain(estimators) {
+        let all = options(&dir.run(&format!("{command} --help")).ok());
+        assert!(all.iter().any(|(_, options)| options.contains(&"threads".to_owned())), "{command}: {all:?}");
+        for (heading, options) in all.iter().filter(|(heading, _)| heading != "Options") {
+            let expected = belong.iter().find(|(name, _)| name == heading).map_or(&[][..], |(_, options)| options);
+            assert_eq!(options, expected, "{command}: {heading}");
+        }
+    }
+}
+
 #[test]
 fn help_fits_a_terminal_and_tells_exit_codes() {
     let dir = Workdir::new();
@@ -89,6 +157,11 @@ fn every_curve_is_in_the_help_of_fit() {
     }
 }
 
+/// Help without its line breaks.
+fn in_words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn every_propensity_estimator_is_in_help_and_lists() {
     let dir = Workdir::new();
@@ -98,6 +171,8 @@ fn every_propensity_estimator_is_in_help_and_lists() {
         assert!(list.contains(&format!("propensity-estimators,{},", entry.name())), "{list}");
         assert!(help.contains(&format!("\n  {} ", entry.name())), "{help}");
         let own = dir.run(&format!("propensity estimate {} --help", entry.name())).ok();
+        assert!(in_words(&own).starts_with(&in_words(entry.summary())), "{own}");
+        assert!(in_words(&help).contains(&format!(" {} {}", entry.name(), in_words(entry.summary()))), "{help}");
         for field in entry.inputs().iter().flat_map(|input| input.fields()) {
             assert!(own.contains(&format!("--{} <{}>", field.name, field.value)), "{own}");
         }

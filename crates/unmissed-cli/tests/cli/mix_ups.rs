@@ -93,4 +93,6 @@ fn the_numbers_of_another_library_take_no_options_that_they_would_ignore() {
         let finished = dir.run(&format!("evaluate --test test.txt --predictions p.txt --compat pyxclib {option}"));
         assert!(finished.code == Some(2) && finished.stderr.contains("cannot be used with"), "{}", finished.stderr);
     }
+    let two = "evaluate --test test.txt --predictions p.txt --train train.txt --compat pyxclib --propensity jpv --propensity power";
+    assert_eq!(dir.run(two).refused(), "--compat takes one propensity model: found 2; run it once for each --propensity");
 }

@@ -32,7 +32,7 @@ impl World {
         let features = test.require_features()?;
         let top = PredictOptions { k: LISTED, logits: true, ..PredictOptions::default() };
         let plain = Trainer::new(TrainRequest::default()).train(train)?.0.predict(features, &top)?;
-        let corrected = Trainer::by_loss("plugin-logistic").propensities(&p).train(train)?.0.predict(features, &top)?;
+        let corrected = Trainer::by_loss("plugin-logistic").propensity(&p).train(train)?.0.predict(features, &top)?;
         let stats = LabelStats::of(train.labels());
         let mut counts: Vec<(u32, f32)> =
             stats.occurring().iter().zip(stats.counts()).map(|(label, count)| (*label, *count as f32)).collect();

@@ -6,7 +6,8 @@ use super::provenance::InputFile;
 use crate::data::{Csr, Dataset, IgnoredPairs};
 use crate::error::{Error, Result};
 use crate::evaluate::judged::Judged;
-use crate::evaluate::{Evaluation, Groups};
+use crate::evaluate::{Evaluation, Groups, same};
+use crate::metrics::weights;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::request::AuditRequest;
@@ -27,7 +28,7 @@ pub struct Audit<'a> {
     pub(super) baseline: Option<&'a Baseline>,
     pub(super) judged: Option<Judged>,
     pub(super) groups: Option<Groups>,
-    pub(super) weights: Option<Vec<f64>>,
+    pub(super) weights: Option<(String, Vec<f64>)>,
     pub(super) naming: Naming<'a>,
     pub(super) ignored: Option<Arc<IgnoredPairs>>,
     pub(super) source: Option<(String, Vec<InputFile>)>,
@@ -132,17 +133,18 @@ impl<'a> Audit<'a> {
     }
 
     /// Groups of labels that no [`GroupsSpec`](crate::request::GroupsSpec) describes.
-    #[must_use]
-    pub fn groups(mut self, groups: Groups) -> Self {
+    pub fn groups(mut self, groups: Groups) -> Result<Self> {
+        same("the groups", "labels", self.test.labels().cols(), groups.labels())?;
         self.groups = Some(groups);
-        self
+        Ok(self)
     }
 
-    /// Gains of labels that no [`WeightsSpec`](crate::request::WeightsSpec) describes.
-    #[must_use]
-    pub fn weights(mut self, weights: Vec<f64>) -> Self {
-        self.weights = Some(weights);
-        self
+    /// Gains of labels that no [`WeightsSpec`](crate::request::WeightsSpec) describes, under a name.
+    pub fn weights(mut self, name: impl Into<String>, weights: Vec<f64>) -> Result<Self> {
+        same("the weights", "labels", self.test.labels().cols(), weights.len())?;
+        weights::check_values(&weights)?;
+        self.weights = Some((name.into(), weights));
+        Ok(self)
     }
 
     /// What labels and test rows are called.
@@ -153,10 +155,11 @@ impl<'a> Audit<'a> {
     }
 
     /// Pairs that may not be predicted, where no file has them.
-    #[must_use]
-    pub fn ignore(mut self, ignored: IgnoredPairs) -> Self {
-        self.ignored = Some(Arc::new(ignored));
-        self
+    pub fn ignore(mut self, ignored: impl Into<Arc<IgnoredPairs>>) -> Result<Self> {
+        let ignored = ignored.into();
+        ignored.check(self.test.rows(), self.test.labels().cols())?;
+        self.ignored = Some(ignored);
+        Ok(self)
     }
 
     /// The command and the files, for those who want to repeat the run.

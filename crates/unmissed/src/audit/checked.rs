@@ -64,7 +64,7 @@ impl Audit<'_> {
         }
         let weights = match (&self.weights, &request.weights) {
             (_, None) => None,
-            (Some(given), Some(spec)) => Some((spec.to_string(), given.clone())),
+            (Some(given), Some(_)) => Some(given.clone()),
             (None, Some(spec)) => {
                 // Weights by complete positives need to know the propensities.
                 let propensities = match &models[..] {

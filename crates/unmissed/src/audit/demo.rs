@@ -92,7 +92,7 @@ fn predictions(
     progress: &dyn Progress,
 ) -> Result<Csr<'static, f32>> {
     let request = TrainRequest { decay: vec![DECAY], normalize: NormalizeChoice::None, seed, ..TrainRequest::default() };
-    let model = Trainer::new(request).propensities(p).progress(progress).check(train)?.fit()?.model;
+    let model = Trainer::new(request).propensity(p).progress(progress).check(train)?.fit()?.model;
     let Some(features) = test.features() else { return Err(Error::value("the test rows have no features")) };
     model.predict(features, &PredictOptions { k: DEPTH, progress, ..PredictOptions::default() })
 }

@@ -8,7 +8,8 @@ use crate::data::LabelStats;
 use crate::error::Result;
 use crate::evaluate::HitsByCount;
 use crate::propensity::Sample;
-use crate::propensity::models::{self, PROPENSITY_MODELS, Preset};
+use crate::propensity::models::jpv::Jpv;
+use crate::propensity::models::{self, Preset, PropensityModel};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -83,7 +84,6 @@ impl OrderMap {
 
 /// JPV's constants of the literature that lie on the map: name, a, b.
 pub fn presets() -> Vec<(&'static str, f64, f64)> {
-    let jpv = PROPENSITY_MODELS.iter().find(|model| model.name() == "jpv").map_or(&[][..], |model| model.presets());
     let place = |preset: &Preset| Some((preset.name, *preset.theta.first()?, *preset.theta.get(1)?));
-    jpv.iter().filter_map(place).filter(|(_, a, b)| *a <= MOST_A && *b <= MOST_B).collect()
+    Jpv.presets().iter().filter_map(place).filter(|(_, a, b)| *a <= MOST_A && *b <= MOST_B).collect()
 }

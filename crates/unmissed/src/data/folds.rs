@@ -27,6 +27,11 @@ pub struct Folds {
 }
 
 impl Folds {
+    /// How many folds there are unless told otherwise.
+    pub const DEFAULT: u32 = 10;
+    /// How many predictions out-of-fold models give for each row unless told otherwise.
+    pub const DEFAULT_K: usize = 100;
+
     /// Puts `rows` rows into `count` folds; the seed alone decides how.
     pub fn new(rows: usize, count: u32, seed: u64) -> Result<Folds> {
         if count < 2 || count as usize > rows {

@@ -14,10 +14,11 @@
 
 use super::csr::{Csr, Labels};
 use crate::error::{Error, Result, digits};
+use crate::moments::Moments;
+use crate::normal::{at_most, quantile};
 use crate::rng::{Purpose, row_key, uniform_at};
 use crate::sigmoid::sigmoid;
 use rayon::prelude::*;
-use statrs::function::erf::{erfc, erfc_inv};
 
 /// Numbers of a row that belong to no label: labels are below these.
 const TOGETHER: u32 = u32::MAX;
@@ -33,6 +34,11 @@ pub enum MaskBy<'a> {
     Group(u32),
     /// The rank of the label in a model's predictions.
     Rank(&'a Csr<'a, f32>),
+}
+
+impl MaskBy<'_> {
+    /// How many groups of rows there are unless told otherwise.
+    pub const DEFAULT_GROUPS: u32 = 10;
 }
 
 /// How labels go missing besides their propensities. See the module's page.
@@ -85,10 +91,10 @@ impl MaskShape<'_> {
             let p = propensities[label as usize];
             let z = match self.by {
                 None => return p,
-                Some(MaskBy::Row) => normal(uniform_at(keys[row], CARE)),
+                Some(MaskBy::Row) => quantile(uniform_at(keys[row], CARE)),
                 Some(MaskBy::Group(groups)) => {
                     let group = (uniform_at(keys[row], GROUP) * f64::from(groups)) as u64;
-                    normal(uniform_at(row_key(seed, Purpose::Mask, u64::MAX - group), CARE))
+                    quantile(uniform_at(row_key(seed, Purpose::Mask, u64::MAX - group), CARE))
                 }
                 Some(MaskBy::Rank(scores)) => ranks.as_ref().map_or(0.0, |ranks| ranks.of(scores, row, label)),
             };
@@ -100,8 +106,8 @@ impl MaskShape<'_> {
             if self.correlation == 0.0 {
                 return u < p;
             }
-            let z = shared * normal(uniform_at(keys[row], TOGETHER)) + own * normal(u);
-            0.5 * erfc(-z / std::f64::consts::SQRT_2) < p
+            let z = shared * quantile(uniform_at(keys[row], TOGETHER)) + own * quantile(u);
+            at_most(z) < p
         };
         let kept =
             labels.filter_map(labels.cols() as u64, |row, label, ()| is_kept(row, label, moved(row, label)).then_some(label))?;
@@ -142,11 +148,6 @@ impl MaskShape<'_> {
     }
 }
 
-/// The standard normal number of a uniform one.
-fn normal(u: f64) -> f64 {
-    -std::f64::consts::SQRT_2 * erfc_inv(2.0 * u.clamp(1e-300, 1.0 - 1e-16))
-}
-
 /// Mean and standard deviation of minus the logarithm of ranks, over relevant pairs.
 struct Ranks {
     mean: f64,
@@ -155,16 +156,10 @@ struct Ranks {
 
 impl Ranks {
     fn new(labels: &Labels<'_>, scores: &Csr<'_, f32>) -> Ranks {
-        let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
-        for row in 0..labels.rows() {
-            for label in labels.row_ids(row) {
-                let height = height(scores, row, *label);
-                (sum, squares, count) = (sum + height, squares + height * height, count + 1.0);
-            }
-        }
-        let mean = sum / f64::max(count, 1.0);
-        let deviation = (squares / f64::max(count, 1.0) - mean * mean).max(0.0).sqrt();
-        Ranks { mean, deviation: if deviation > 0.0 { deviation } else { 1.0 } }
+        let heights = |row: usize| labels.row_ids(row).iter().map(move |label| height(scores, row, *label));
+        let all: Moments = (0..labels.rows()).flat_map(heights).collect();
+        let deviation = (all.deviations() / (labels.nnz() as f64).max(1.0)).sqrt();
+        Ranks { mean: all.mean(), deviation: if deviation > 0.0 { deviation } else { 1.0 } }
     }
 
     fn of(&self, scores: &Csr<'_, f32>, row: usize, label: u32) -> f64 {

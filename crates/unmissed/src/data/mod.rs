@@ -58,5 +58,5 @@ pub use safe_text::{brief, printable, spreadsheet_safe};
 pub(crate) use source::Bytes;
 pub use source::Source;
 pub(crate) use split::split_rows_for;
-pub use split::{Kept, Split, keep_frequent, merge, split, split_rows};
+pub use split::{DEFAULT_MIN_POSITIVES, DEFAULT_TEST_SHARE, Kept, Split, keep_frequent, merge, split, split_rows};
 pub use stats::{DataStats, FEW};

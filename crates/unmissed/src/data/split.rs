@@ -10,6 +10,11 @@ use crate::error::{Error, Result};
 use crate::rng::{Purpose, row_key};
 use rayon::prelude::*;
 
+/// Labels with fewer rows are dropped unless told otherwise: none.
+pub const DEFAULT_MIN_POSITIVES: u64 = 1;
+/// Share of the rows that are test rows unless told otherwise.
+pub const DEFAULT_TEST_SHARE: f64 = 0.3;
+
 /// The rows of all parts, one part after the other. Dense and sparse features together become sparse.
 ///
 /// ```

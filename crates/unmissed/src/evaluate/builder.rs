@@ -7,7 +7,7 @@ use super::report::EvaluationResult;
 use super::tally::Tally;
 use crate::data::{Csr, IgnoredPairs, LabelStats, Labels, Names, Rate};
 use crate::error::{Error, Result, digits};
-use crate::metrics::Estimator;
+use crate::metrics::{Estimator, weights};
 use crate::progress::{Progress, Silent};
 use crate::propensity::rows::{GivenCovariate, MatchedRows, RowModel};
 use crate::propensity::{Propensities, Propensity};
@@ -232,11 +232,7 @@ impl<'a> Evaluation<'a> {
     /// Gains of labels for `weighted-precision`, under a name.
     pub fn weights(mut self, name: impl Into<String>, weights: Vec<f64>) -> Result<Self> {
         same("the weights", "labels", self.truth.cols(), weights.len())?;
-        if let Some(label) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
-            return Err(Error::value(format!("the weight of label {label} is out of range"))
-                .expected("a finite number of at least 0")
-                .found(weights[label].to_string()));
-        }
+        weights::check_values(&weights)?;
         self.weights = Some((name.into(), weights));
         self.request.weights = Some(WeightsSpec::Given);
         Ok(self)
@@ -419,7 +415,7 @@ fn check_clip(tau: f64) -> Result<()> {
 }
 
 /// Two things must have the same size.
-pub(super) fn same(what: &str, unit: &str, expected: usize, found: usize) -> Result<()> {
+pub(crate) fn same(what: &str, unit: &str, expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());
     }

@@ -66,8 +66,7 @@ impl ComparedScore<'_> {
 
     /// Whether a low value is good.
     fn is_reversed(&self) -> bool {
-        let name = self.metric.split(':').next().unwrap_or(self.metric);
-        metrics::find(name).is_ok_and(|metric| metric.lower_is_better())
+        metrics::of_spec(self.metric).is_ok_and(|metric| metric.lower_is_better())
     }
 
     /// What `a` has over `b`: positive where `a` is better.

@@ -34,7 +34,7 @@ impl Experiment for Counterexample {
         "the appendix's table of different distributions with the same propensities"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "nothing"
     }
 

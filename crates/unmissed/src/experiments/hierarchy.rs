@@ -36,7 +36,7 @@ impl Experiment for Hierarchy {
         "the figure of estimates for Wikipedia-500K, and the objection that a and b depend on preprocessing"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "a folder with hierarchy.tsv (child, parent) beside its training rows (--data)"
     }
 
@@ -99,7 +99,7 @@ impl Experiment for Hierarchy {
             );
         }
         if table.rows().len() == 0 {
-            outcome.not_run("this experiment", self.needs());
+            outcome.not_run("this experiment", self.data_needed());
         } else {
             outcome.tables.push(table);
             outcome.notes.push(

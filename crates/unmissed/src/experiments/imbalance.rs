@@ -33,7 +33,7 @@ impl Experiment for Imbalance {
         "Table 1 and the appendix's figure of label frequencies"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "hyper-balls and a survey; any data sets that are given"
     }
 

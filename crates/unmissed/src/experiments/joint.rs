@@ -32,6 +32,8 @@ const POINTS: usize = 500;
 #[derive(Serialize, Deserialize)]
 struct Line {
     method: String,
+    /// Whether the method learned the propensities.
+    is_learned: bool,
     propensities: Option<Vec<f64>>,
     precision: [f64; 3],
 }
@@ -60,7 +62,7 @@ impl Experiment for Joint {
         "section 4.3 and the appendix's alternative method (PEJL)"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "hyper-balls and a survey"
     }
 
@@ -90,7 +92,7 @@ impl Experiment for Joint {
                 let correlation = learned.as_deref().and_then(|learned| rank_correlation(learned, &truth));
                 let [a, b, c] = line.precision.map(|value| 100.0 * value);
                 table.row(cells![known.name, line.method.clone(), error, correlation, a, b, c]);
-                if let Some(learned) = learned.filter(|_| line.method.starts_with("joint")) {
+                if let Some(learned) = learned.filter(|_| line.is_learned) {
                     lowest = learned.iter().copied().fold(lowest, f64::min);
                     let points = truth.iter().copied().zip(learned).take(POINTS);
                     chart = chart.series(Series::points(line.method.clone(), points));
@@ -134,23 +136,24 @@ fn lines(context: &Context<'_>, known: &Known) -> Result<Vec<Line>> {
     let settings = json!([marked(&known.train)?, marked(&known.test)?]);
     context.part(&format!("joint learning on {}", known.name), &settings, || {
         let mut lines = Vec::new();
-        let mut add = |method: &str, model: &Model, propensities: Option<&Propensities>| -> Result<()> {
+        let mut add = |method: &str, is_learned: bool, model: &Model, propensities: Option<&Propensities>| -> Result<()> {
             let ranked = top(context, model, &known.test)?;
             let precision = precision(known.test.labels(), &ranked, &Seen::Complete)?.map(|(value, _)| value);
-            lines.push(Line { method: method.into(), propensities: propensities.map(|p| p.values().to_vec()), precision });
+            let propensities = propensities.map(|p| p.values().to_vec());
+            lines.push(Line { method: method.into(), is_learned, propensities, precision });
             Ok(())
         };
         for (name, p) in [("none (vanilla)", None), ("true", Some(&known.truth))] {
             let method = Method { name, propensities: p, correction: Correction::Default };
             let tuning = method.tune(context, known.name, &known.train)?;
-            add(name, &method.train(context, &tuning, &known.train, context.seed)?, p)?;
+            add(name, false, &method.train(context, &tuning, &known.train, context.seed)?, p)?;
         }
         let (model, learned) = joint_plugin(context, &known.train)?;
-        add("joint: plug-in", &model, learned.as_ref())?;
+        add("joint: plug-in", true, &model, learned.as_ref())?;
         let joint = Some("alternating".parse()?);
         let request = TrainRequest { joint, seed: context.seed, ..TrainRequest::default() };
         let (model, trained) = Trainer::new(request).progress(context.progress).train(&known.train)?;
-        add("joint: alternating", &model, trained.learned.as_ref())?;
+        add("joint: alternating", true, &model, trained.learned.as_ref())?;
         Ok(lines)
     })
 }

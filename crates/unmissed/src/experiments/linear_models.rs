@@ -48,7 +48,7 @@ impl<'a> Method<'a> {
     /// Training as the request says.
     fn trainer(&self, context: &Context<'a>, request: TrainRequest) -> Trainer<'a> {
         let trainer = Trainer::new(request).progress(context.progress);
-        self.propensities.into_iter().fold(trainer, Trainer::propensities)
+        self.propensities.into_iter().fold(trainer, Trainer::propensity)
     }
 
     /// Searches for settings; the search is kept.

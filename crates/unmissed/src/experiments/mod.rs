@@ -62,7 +62,7 @@ pub trait Experiment: Named + Sealed + Sync {
     /// The table or figure of the paper.
     fn reproduces(&self) -> &'static str;
     /// The data it works on.
-    fn needs(&self) -> &'static str;
+    fn data_needed(&self) -> &'static str;
     /// How long it takes.
     fn duration(&self) -> Took;
     /// Runs it. Data that are not there are a note, not an error.

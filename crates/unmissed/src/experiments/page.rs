@@ -21,7 +21,7 @@ pub fn html(finished: &[FinishedExperiment], command: &str) -> Result<String> {
         id: one.0.name().into(),
         title: format!("{}: {}", one.0.name(), one.0.summary()),
         lead: vec![
-            format!("In the paper: {}. Data: {}.", one.0.reproduces(), one.0.needs()),
+            format!("In the paper: {}. Data: {}.", one.0.reproduces(), one.0.data_needed()),
             format!("On two cores: {} with --quick, {} in full.", one.0.duration().quick, one.0.duration().full),
         ],
         tables: tables(one),

@@ -75,7 +75,7 @@ impl Experiment for Robustness {
         "the assumptions of section 2, each violated in turn"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "a survey"
     }
 

@@ -19,7 +19,14 @@ pub(super) struct Scaling;
 
 const COPIES: &[f64] = &[1.0, 10.0, 100.0, 1e3, 1e4, 1e6, 1e9];
 /// Curves without defaults of their own get constants that are as good as any here: only whether they move is asked.
-const CURVES: &[&str] = &["jpv", "jpv:wikipedia", "jpv:amazon", "power", "richards:c=0.01,d=0.9,e=1,f=10,g=100,h=1"];
+/// The second of each: whether it moves when data are copied.
+const CURVES: &[(&str, bool)] = &[
+    ("jpv", true),
+    ("jpv:wikipedia", true),
+    ("jpv:amazon", true),
+    ("power", false),
+    ("richards:c=0.01,d=0.9,e=1,f=10,g=100,h=1", false),
+];
 
 impl crate::sealed::Sealed for Scaling {}
 
@@ -37,7 +44,7 @@ impl Experiment for Scaling {
         "section 3.2, 'Structural concerns': the limit of JPV for many rows"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "nothing: hyper-balls"
     }
 
@@ -56,7 +63,7 @@ impl Experiment for Scaling {
             .y("propensity", Scale::Linear)
             .y_covers(0.0, 1.0);
         let mut outcome = Outcome::new();
-        for spec in CURVES {
+        for (spec, moves) in CURVES {
             let phi: Phi = match models::parse(spec)?.curve() {
                 Some(phi) => phi.clone(),
                 None => continue,
@@ -68,7 +75,7 @@ impl Experiment for Scaling {
             chart = chart.series(Series::line(*spec, found.iter().map(|at| (at.k, at.rarest))));
             let last = found.iter().map(|at| at.largest_change).fold(1.0, f64::max);
             let moved = format!("largest factor {last:.4} up to {:.0e} copies", COPIES[COPIES.len() - 1]);
-            if spec.starts_with("jpv") {
+            if *moves {
                 let limit = found.last().map_or(0.0, |at| at.rarest);
                 outcome.must(
                     format!("{spec} moves towards 1 when data are copied"),

@@ -31,7 +31,7 @@ impl Experiment for Statistics {
         "the appendix's table of the characteristics of data sets"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "hyper-balls and a survey; any data sets that are given"
     }
 

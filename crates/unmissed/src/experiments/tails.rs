@@ -41,7 +41,7 @@ impl Experiment for Tails {
         "section 4.4, which argues without numbers"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "a survey"
     }
 

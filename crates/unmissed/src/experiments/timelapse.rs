@@ -41,7 +41,7 @@ impl Experiment for Timelapse {
         "nothing: the paper has no real missing labels whose truth is known later"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "a folder with train_early.txt, train_late.txt, test_early.txt and test_late.txt (--data)"
     }
 
@@ -75,7 +75,7 @@ impl Experiment for Timelapse {
             );
         }
         if table.rows().len() == 0 {
-            outcome.not_run("this experiment", self.needs());
+            outcome.not_run("this experiment", self.data_needed());
         } else {
             outcome.tables.push(table);
         }

@@ -67,7 +67,9 @@ impl Estimator {
             Estimator::Omega => {
                 "observed plus the missed hits that a regression on training rows with a later snapshot expects (--later)"
             }
-            Estimator::Ratio => "observed times later over observed hits, from the fit of row-dependent propensities (rows:FILE)",
+            Estimator::Ratio => {
+                "the observed value times the ratio of later to observed hits, from the fit of row-dependent propensities (rows:FILE)"
+            }
             Estimator::DoublyRobust => "guesses by rank, corrected by pairs of known status (--shown with --rate, or --later)",
             Estimator::Judged => "observed labels, and judged pairs that were drawn with known probabilities (--judged)",
         }

@@ -117,8 +117,8 @@ pub enum Shape {
     Label(&'static dyn LabelTerm),
 }
 
-/// A sum over the relevant labels in the top k.
-pub trait SumTerm: Sync {
+/// A sum over the relevant labels in the top k. Only this crate implements it.
+pub trait SumTerm: Sealed + Sync {
     /// What a relevant label at a rank is worth; ranks count from 0.
     fn discount(&self, rank: usize) -> f64;
     /// What the sum is divided by.
@@ -140,9 +140,9 @@ pub trait SumTerm: Sync {
 /// The rank of a label that is not in the top list.
 pub const UNRANKED: u32 = u32::MAX;
 
-/// A function of a row's set of relevant labels; 0 for a row without any. `ranks` has the rank of each relevant label, or
+/// A function of a row's set of relevant labels, implemented only in this crate; 0 for a row without any. `ranks` has the rank of each relevant label, or
 /// [`UNRANKED`].
-pub trait SetTerm: Sync {
+pub trait SetTerm: Sealed + Sync {
     /// The values at each k when all `relevant` labels of the row are known: at least one, of which `hits` are the ranks of those
     /// in the top list, ascending.
     fn values(&self, hits: &[u32], relevant: usize, ks: &[usize], out: &mut [f64]);
@@ -168,8 +168,8 @@ pub struct LabelCounts {
     pub positives: f64,
 }
 
-/// A function of the counts of one label. It is 0 for a label without hits.
-pub trait LabelTerm: Sync {
+/// A function of the counts of one label. Only this crate implements it. It is 0 for a label without hits.
+pub trait LabelTerm: Sealed + Sync {
     /// The label's part of the sum that is divided by the number of labels, under an inverse propensity (1 for the observed
     /// value); 0 for a label without a hit. `beta` is the metric's parameter.
     fn value(&self, counts: LabelCounts, inverse: f64, beta: f64) -> f64;
@@ -216,6 +216,11 @@ pub fn find(name: &str) -> Result<&'static dyn Metric> {
         Some(advice) => Error::value(format!("unknown metric '{name}'")).hint(advice),
         None => error,
     })
+}
+
+/// The metric that a spec such as `macro-f:beta=2` names, whatever its arguments.
+pub(crate) fn of_spec(spec: &str) -> Result<&'static dyn Metric> {
+    find(spec::split(spec).0)
 }
 
 /// The sum of the first discounts of DCG.

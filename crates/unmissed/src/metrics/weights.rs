@@ -28,7 +28,7 @@
 //! ```
 
 use crate::data::LabelStats;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, digits};
 use crate::propensity::Propensities;
 use crate::spec::{self, Named, Spec};
 
@@ -100,6 +100,16 @@ pub fn from_spec(text: &str, stats: &LabelStats, propensities: Option<&Propensit
     let seen = || stats.occurring().iter().map(|label| counts[*label as usize]);
     let mean = seen().map(|count| count * of(count)).sum::<f64>() / seen().sum::<f64>();
     Ok(counts.iter().map(|count| of(*count) / mean).collect())
+}
+
+/// Weights are finite and not negative.
+pub(crate) fn check_values(weights: &[f64]) -> Result<()> {
+    match weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+        Some(label) => Err(Error::value(format!("the weight of label {label} is out of range"))
+            .expected("a finite number of at least 0")
+            .found(digits(weights[label]))),
+        None => Ok(()),
+    }
 }
 
 /// Rejects a name that no scheme has.

@@ -10,7 +10,7 @@ use super::objectives::{Mixture, ObjectiveInputs};
 use super::report::{MeasuredRow, OptimizeReport, Optimized};
 use crate::data::{LabelStats, Labels, Scores};
 use crate::error::{Error, Result};
-use crate::metrics::Estimator;
+use crate::metrics::{Estimator, weights};
 use crate::predict::weighting::{Weighting, best_places};
 use crate::progress::{Progress, Silent};
 use crate::propensity::rows::{CovariateLevel, Pair, Place, RowModel, score_unit};
@@ -66,11 +66,7 @@ impl<'a> Optimization<'a> {
                 .expected(format!("{} labels", self.scores.cols()))
                 .found(weights.len().to_string()));
         }
-        if let Some(label) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-            return Err(Error::value(format!("the weight of label {label} is out of range"))
-                .expected("a finite number of at least 0")
-                .found(weights[label].to_string()));
-        }
+        weights::check_values(&weights)?;
         self.weights = Some(weights);
         self.request.weights = Some(WeightsSpec::Given);
         Ok(self)

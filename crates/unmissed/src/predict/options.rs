@@ -4,6 +4,7 @@ use super::given::{by_probability, told_apart};
 use super::{Model, Weighting};
 use crate::data::IgnoredPairs;
 use crate::error::{Error, Result, digits};
+use crate::metrics::weights::check_values;
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::sigmoid::sigmoid;
@@ -88,11 +89,7 @@ pub(super) fn check_options(options: &PredictOptions<'_>, labels: usize) -> Resu
     }
     if let Some(weights) = options.weights {
         for_each("weights", weights.len())?;
-        if let Some(label) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-            return Err(Error::value(format!("the weight of label {label} is out of range"))
-                .expected("a finite number of at least 0")
-                .found(digits(weights[label])));
-        }
+        check_values(weights)?;
     }
     if let Some(weighting) = options.weighting {
         for_each("lines", weighting.lines().len())?;

@@ -34,6 +34,8 @@
 use super::Propensities;
 use crate::data::{LabelStats, Labels, Rate};
 use crate::error::{Error, Result};
+use crate::moments::Moments;
+use crate::normal::two_sided;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -126,14 +128,21 @@ impl Contradiction {
     }
 }
 
-/// Sums over rows of two quantities, for all labels and each band.
+/// Of one row: its relevant labels by the model and by the evidence, and the observed ones among the latter.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct OfRow {
     model: f64,
     evidence: f64,
     observed: f64,
-    /// Squares: of the model's, of the evidence's, of their difference.
-    squares: [f64; 3],
+}
+
+/// The same over rows, with the difference of the first two.
+#[derive(Clone, Copy, Default)]
+struct OverRows {
+    model: Moments,
+    evidence: Moments,
+    difference: Moments,
+    observed: f64,
 }
 
 const CELLS: usize = STARTS.len() + 2;
@@ -164,10 +173,10 @@ pub fn against_later(propensities: &Propensities, earlier: &Labels<'_>, later: &
         }
     });
     let n = earlier.rows() as f64;
-    let gap = |(place, sums): (usize, &Sums)| {
-        let difference = sums.model - sums.evidence;
-        let se = mean_error(n, difference, sums.squares[2]);
-        gap(place, sums.model / n, sums.evidence / n, sums.observed / sums.evidence, se)
+    let gap = |(place, sums): (usize, &OverRows)| {
+        let se = variance(&sums.difference).sqrt();
+        let (model, evidence) = (sums.model.mean(), sums.evidence.mean());
+        gap(place, model, evidence, sums.observed / n / evidence, se)
     };
     Ok(judge(EvidenceKind::LaterSnapshot, sums.iter().enumerate().map(gap).collect(), level))
 }
@@ -199,10 +208,10 @@ pub fn against_controlled(
             add(cells, counts[*label as usize], |cell| cell.evidence += 1.0);
         }
     });
-    let (n, shown) = (train.rows() as f64, controlled.rows() as f64);
-    let gap = |(place, (a, b)): (usize, (&Sums, &Sums))| {
-        let se = (mean_error(n, a.model, a.squares[0]).powi(2) + mean_error(shown, b.evidence, b.squares[1]).powi(2)).sqrt();
-        let (model, evidence) = (a.model / n, b.evidence / shown);
+    let n = train.rows() as f64;
+    let gap = |(place, (a, b)): (usize, (&OverRows, &OverRows))| {
+        let se = (variance(&a.model) + variance(&b.evidence)).sqrt();
+        let (model, evidence) = (a.model.mean(), b.evidence.mean());
         gap(place, model, evidence, a.observed / n / evidence, se)
     };
     Ok(judge(EvidenceKind::ControlledSet, implied.iter().zip(&found).enumerate().map(gap).collect(), level))
@@ -218,43 +227,42 @@ fn same_labels(propensities: &Propensities, labels: &Labels<'_>) -> Result<()> {
 }
 
 /// Adds to all labels and to the band of the count.
-fn add(cells: &mut [Sums; CELLS], count: u64, put: impl Fn(&mut Sums)) {
+fn add(cells: &mut [OfRow; CELLS], count: u64, put: impl Fn(&mut OfRow)) {
     put(&mut cells[0]);
     put(&mut cells[1 + STARTS.partition_point(|start| *start <= count)]);
 }
 
 /// Sums over rows in fixed pieces, added up in order.
-fn over_rows(rows: usize, row: &(dyn Fn(usize, &mut [Sums; CELLS]) + Sync)) -> [Sums; CELLS] {
+fn over_rows(rows: usize, row: &(dyn Fn(usize, &mut [OfRow; CELLS]) + Sync)) -> [OverRows; CELLS] {
     let piece = |piece: usize| {
-        let mut total = [Sums::default(); CELLS];
+        let mut total = [OverRows::default(); CELLS];
         for place in piece * PIECE..((piece + 1) * PIECE).min(rows) {
-            let mut cells = [Sums::default(); CELLS];
+            let mut cells = [OfRow::default(); CELLS];
             row(place, &mut cells);
             for (total, cell) in total.iter_mut().zip(&cells) {
-                total.model += cell.model;
-                total.evidence += cell.evidence;
+                total.model.add(cell.model);
+                total.evidence.add(cell.evidence);
+                total.difference.add(cell.model - cell.evidence);
                 total.observed += cell.observed;
-                let values = [cell.model, cell.evidence, cell.model - cell.evidence];
-                total.squares.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * value);
             }
         }
         total
     };
     let pieces: Vec<_> = (0..rows.div_ceil(PIECE)).into_par_iter().map(piece).collect();
-    pieces.iter().fold([Sums::default(); CELLS], |mut all, piece| {
+    pieces.iter().fold([OverRows::default(); CELLS], |mut all, piece| {
         for (all, piece) in all.iter_mut().zip(piece) {
-            all.model += piece.model;
-            all.evidence += piece.evidence;
+            all.model.merge(&piece.model);
+            all.evidence.merge(&piece.evidence);
+            all.difference.merge(&piece.difference);
             all.observed += piece.observed;
-            all.squares.iter_mut().zip(piece.squares).for_each(|(sum, value)| *sum += value);
         }
         all
     })
 }
 
-/// The standard error of a mean over rows.
-fn mean_error(n: f64, sum: f64, squares: f64) -> f64 {
-    if n > 1.0 { ((squares - sum * sum / n).max(0.0) / (n * (n - 1.0))).sqrt() } else { f64::INFINITY }
+/// The variance of a mean over rows, which a single row does not tell.
+fn variance(of: &Moments) -> f64 {
+    of.variance_of_mean().unwrap_or(f64::INFINITY)
 }
 
 fn gap(place: usize, model: f64, evidence: f64, observed_share: f64, se: f64) -> Gap {
@@ -265,7 +273,7 @@ fn gap(place: usize, model: f64, evidence: f64, observed_share: f64, se: f64) ->
     };
     let z = (se > 0.0 && se.is_finite()).then(|| (model - evidence) / se);
     let p = match z {
-        Some(z) => statrs::function::erf::erfc(z.abs() / std::f64::consts::SQRT_2),
+        Some(z) => two_sided(z),
         // Nothing varies: any difference at all is impossible, unless it is rounding.
         None if se == 0.0 && (model - evidence).abs() > 1e-9 * evidence.abs().max(1.0) => 0.0,
         None => 1.0,

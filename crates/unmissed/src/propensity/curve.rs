@@ -2,6 +2,7 @@
 
 use crate::data::LabelStats;
 use crate::error::Result;
+use crate::sealed::Sealed;
 
 /// One constant of a curve.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +99,8 @@ pub struct At {
     pub top: f64,
 }
 
-/// A propensity curve: value and gradient in its parameters.
-pub trait Curve: Sync + std::fmt::Debug {
+/// A propensity curve: value and gradient in its parameters. Only this crate implements it.
+pub trait Curve: Sealed + Sync + std::fmt::Debug {
     /// The name in spec strings, with words that belong to the curve (`power:relative`).
     fn name(&self) -> &'static str;
     /// The parameters, in the order of `theta`.

@@ -20,17 +20,7 @@
 use super::Interval;
 use statrs::function::{beta, gamma};
 
-/// How many standard errors the interval of a level reaches to each side of a normal estimate: 1.96 at 0.95. A negative level
-/// gives the negative number, so that the quantile at a probability p is that of the level 2 p - 1.
-///
-/// ```
-/// use unmissed::propensity::quantiles::normal_half_width;
-/// assert!((normal_half_width(0.95) - 1.959963984540054).abs() < 1e-12);
-/// assert_eq!(normal_half_width(-0.5), -normal_half_width(0.5));
-/// ```
-pub fn normal_half_width(level: f64) -> f64 {
-    std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(level)
-}
+pub use crate::normal::half_width as normal_half_width;
 
 /// The interval for the success probability of `successes` out of `trials`.
 pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {

@@ -1,5 +1,6 @@
 //! One value of a table, and how a number is shown.
 
+use crate::numbers::{significant_fraction, without_minus_zero};
 use std::borrow::Cow;
 
 /// How a number is shown to people. Files for machines (csv, json) always have it in full precision.
@@ -29,31 +30,11 @@ impl Shown {
             return value.to_string();
         }
         let text = match self {
-            Shown::Significant(digits) => significant(value, usize::from(digits.max(1))),
+            Shown::Significant(digits) => significant_fraction(value, usize::from(digits.max(1))),
             Shown::Fixed(decimals) => format!("{value:.*}", usize::from(decimals)),
             Shown::Percent(decimals) => format!("{:.*}%", usize::from(decimals), value * 100.0),
         };
-        // A tiny negative number rounds to "-0.00", which reads like a mistake.
-        match text.strip_prefix('-') {
-            Some(rest) if !rest.bytes().any(|byte| byte.is_ascii_digit() && byte != b'0') => rest.to_owned(),
-            _ => text,
-        }
-    }
-}
-
-fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    // The exponent after rounding: 0.9996 with three digits is 1.00.
-    let scientific = format!("{value:.*e}", digits - 1);
-    let exponent: i32 = scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
-    match exponent {
-        -4..=14 => {
-            let decimals = (digits as i32 - 1 - exponent).max(0);
-            format!("{value:.*}", decimals as usize)
-        }
-        _ => scientific,
+        without_minus_zero(text)
     }
 }
 

@@ -53,7 +53,7 @@ impl FromStr for ScoreGate {
         let least: f64 = least.trim().parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(wrong)?;
         let k = k.trim().parse().ok().filter(|k| *k > 0).ok_or_else(wrong)?;
         let metric = metric.trim();
-        let known = metrics::find(metric.split(':').next().unwrap_or(metric))?;
+        let known = metrics::of_spec(metric)?;
         if known.lower_is_better() {
             return Err(
                 Error::value(format!("for {metric} lower is better, so a lower limit makes no sense")).found(format!("'{text}'"))
@@ -61,7 +61,7 @@ impl FromStr for ScoreGate {
         }
         let estimator = estimator.map(|name| Estimator::of_name(name.trim())).transpose()?;
         if let Some(estimator) = estimator.filter(|estimator| known.offer(*estimator).is_none()) {
-            return Err(Error::value(format!("there is no {estimator} {metric}")).found(known.why_not(estimator)));
+            return Err(Error::value(format!("there is no {estimator} {metric}")).hint(known.why_not(estimator)));
         }
         Ok(ScoreGate { metric: metric.to_owned(), k, estimator, least })
     }

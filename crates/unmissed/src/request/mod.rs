@@ -1,9 +1,9 @@
 //! Requests: what users ask for, as plain data.
 //!
-//! Each verb has one request with its defaults ([`EvaluateRequest`], [`TrainRequest`], [`OptimizeRequest`], [`AnnotateRequest`]; the audit has its own beside them). The command
-//! line and Python fill a request and nothing else, files that must be repeatable keep it, and the stage that carries it out checks
-//! it once against the data. What a request names (files, registry entries) is parsed here and nowhere else; data themselves are
-//! never part of a request.
+//! Each verb has one request with its defaults: [`EvaluateRequest`], [`TrainRequest`], [`TreeRequest`], [`OptimizeRequest`],
+//! [`AuditRequest`] and [`AnnotateRequest`]. The command line and Python only fill requests, files whose results must be repeatable
+//! store them, and each is checked once against the data, by the stage that carries it out. User input (names of files and of
+//! registry entries, lists, levels) is parsed here and nowhere else; a request never contains data.
 
 mod annotate;
 mod audit;

@@ -57,6 +57,7 @@ impl JudgedRows {
                 .found(row.to_string())
                 .hint("give the data whose rows were judged"));
         }
+        // Places among distinct row numbers of 32 bits fit into 32 bits.
         let place = |row: u32| rows.binary_search(&(row as usize)).unwrap_or(0);
         let labels = data.labels().cols() as u64;
         let of = |wanted: fn(&&KnownPair) -> bool| {
@@ -192,6 +193,6 @@ impl Trainer<'_> {
         if request.solver == SolverChoice::Auto {
             request.solver = SolverChoice::Newton;
         }
-        go_on(&Trainer { request, ..trainer }.row_propensities(pairs), &replaced)
+        go_on(&Trainer { request, ..trainer }.row_propensity(pairs), &replaced)
     }
 }

@@ -336,7 +336,7 @@ pub fn blocks(labels: usize) -> Result<Vec<Range<u32>>> {
 }
 
 /// How often each label occurs on the rows.
-fn counts(labels: &Labels<'_>, rows: &[usize]) -> Vec<u64> {
+pub(super) fn counts(labels: &Labels<'_>, rows: &[usize]) -> Vec<u64> {
     let mut counts = vec![0; labels.cols()];
     for &row in rows {
         labels.row_ids(row).iter().for_each(|&label| counts[label as usize] += 1);

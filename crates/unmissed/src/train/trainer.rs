@@ -58,7 +58,7 @@ impl<'a> Trainer<'a> {
 
     /// The propensities of labels; if the request names a model, they are taken for its values.
     #[must_use]
-    pub fn propensities(mut self, propensities: &'a Propensities) -> Self {
+    pub fn propensity(mut self, propensities: &'a Propensities) -> Self {
         self.propensities = Some(propensities);
         self.request.propensity.get_or_insert(TrainPropensity::Given);
         self
@@ -115,7 +115,7 @@ impl<'a> Trainer<'a> {
 
     /// Row-dependent propensities of the training rows, in place of those by label.
     #[must_use]
-    pub fn row_propensities(mut self, propensities: PairPropensities) -> Self {
+    pub fn row_propensity(mut self, propensities: PairPropensities) -> Self {
         self.pairs = Some(Arc::new(propensities));
         self.request.propensity.get_or_insert(TrainPropensity::Given);
         self

@@ -4,6 +4,9 @@
 //! node. No parent means that the node is directly below the root; so is an inner node that is a parent and has no line of its own.
 //! Each label has exactly one line, since a tree has one way to each label. Nodes with a single child are left out: there is nothing
 //! to decide there.
+//!
+//! # Assumes
+//! The hierarchy is about these labels, by their numbers. How well it divides them is not checked.
 
 use super::shape::{Grown, Tree};
 use super::{TreeBuilder, TreeData, TreeSpec};

@@ -1,7 +1,12 @@
 //! `huffman`: frequent labels near the root.
 //!
 //! The rarest labels are joined to a node, which counts as much as they do together, and so on until one node is left. The mean
-//! number of nodes above an observed label is then as small as it can be.
+//! number of nodes above an observed label, `sum_j n_j depth_j / sum_j n_j` with n_j training positives of label j, is then as small as
+//! it can be.
+//!
+//! # Assumes
+//! New rows have labels as often as training rows. Labels that are joined need have nothing in common, so it is the fastest tree and
+//! not the most precise.
 //!
 //! # Reference
 //! Busa-Fekete, Szörényi, Weiller, Dembczyński: On the computational complexity of probabilistic label trees, NeurIPS 2019.

@@ -2,7 +2,11 @@
 //!
 //! A node's labels are divided in two again and again until there are as many parts as it has lanes. Dividing is balanced spherical
 //! 2-means over the labels' centroids: labels are sorted by how much more they are like one centre than like the other and cut where
-//! the shares of both parts are due, until that changes little.
+//! the shares of both parts are due, until that changes little. The centroid of label j is the sum of the features of its rows, divided
+//! by its norm; likeness is the inner product.
+//!
+//! # Assumes
+//! Rows that have the same labels have similar features, and labels that occur on similar rows are hard to tell apart.
 //!
 //! # Reference
 //! Prabhu, Kag, Harsola, Agrawal, Varma: Parabel, WWW 2018; Khandagale, Xiao, Babbar: Bonsai, Machine Learning 2020 (wide, shallow trees).

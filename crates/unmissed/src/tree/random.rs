@@ -1,6 +1,21 @@
 //! `random`: labels in an order drawn by the seed, cut into parts of the same size.
 //!
-//! What a tree is worth beyond its shape shows against this one; where labels have nothing in common it is as good as any.
+//! A node of m labels with d lanes gives lane i the labels at places m i / d to m (i + 1) / d of the order. The value of another tree
+//! beyond its shape is its advantage over this one.
+//!
+//! # Assumes
+//! Nothing. If labels have nothing in common, no tree is better.
+//!
+//! ```
+//! use unmissed::data::{Csr, Labels};
+//! use unmissed::tree::{LabelRows, TreeData, TreeSpec};
+//! let (features, labels) = (Csr::<f32>::from_rows(1, vec![vec![]; 1])?, Labels::from_ids(8, [[0]])?);
+//! let data = TreeData { features: &features, label_rows: &LabelRows::of(&labels)?, seed: 1, number: 0 };
+//! let tree = "random:branch=2,leaf=2".parse::<TreeSpec>()?.build(&data)?;
+//! // 1 + 2 + 4 nodes, the last with 2 labels each.
+//! assert_eq!((tree.nodes(), tree.path(5).len()), (7, 3));
+//! # Ok::<(), unmissed::Error>(())
+//! ```
 
 use super::shape::{Grown, Tree};
 use super::sizes::Sizes;

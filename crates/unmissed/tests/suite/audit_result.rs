@@ -214,7 +214,7 @@ fn the_provenance_holds_the_request() {
     let again: AuditRequest = serde_json::from_value(json["request"].clone()).unwrap();
     assert_eq!(audit.clone().request(again).run().unwrap().verdict, result.verdict);
     // What no request can describe is at least named.
-    let given = audit.request(quick()).weights(vec![1.0; LABELS]).run().unwrap().provenance.request;
+    let given = audit.request(quick()).weights("mine", vec![1.0; LABELS]).unwrap().run().unwrap().provenance.request;
     assert_eq!(given.weights, Some(unmissed::request::WeightsSpec::Given));
 }
 

@@ -206,7 +206,7 @@ fn corrections_compare_two_ways() {
     let data = balls();
     let data = data.part("train").unwrap();
     let p = Propensities::new("half", vec![0.5; 40]).unwrap();
-    let of = |request: TrainRequest| Trainer::new(request).propensities(&p).train(data).unwrap();
+    let of = |request: TrainRequest| Trainer::new(request).propensity(&p).train(data).unwrap();
     let (_, trained) = of(TrainRequest::default());
     let choice = trained.choice.unwrap();
     let best = choice.best().unwrap();
@@ -233,7 +233,7 @@ fn a_correction_of_nothing_is_plain_training() {
     let data = data.part("train").unwrap();
     let one = Propensities::new("complete", vec![1.0; 12]).unwrap();
     let (plain, _) = train(data, |_| ());
-    let (corrected, trained) = Trainer::new(TrainRequest::default()).propensities(&one).train(data).unwrap();
+    let (corrected, trained) = Trainer::new(TrainRequest::default()).propensity(&one).train(data).unwrap();
     let features = data.features().unwrap();
     let logits = |model: &Model| model.logits(features, 0..data.rows()).unwrap();
     let best = |model: &Model| -> Vec<usize> {

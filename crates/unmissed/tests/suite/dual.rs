@@ -39,7 +39,7 @@ fn data() -> Dataset<'static> {
 fn train(data: &Dataset<'_>, p: &Propensities, change: impl FnOnce(&mut TrainRequest)) -> Model {
     let mut request = TrainRequest { normalize: NormalizeChoice::L2, ..TrainRequest::by_loss("bounded-squared-hinge") };
     change(&mut request);
-    let fitted = Trainer::new(request).propensities(p).check(data).unwrap().fit().unwrap();
+    let fitted = Trainer::new(request).propensity(p).check(data).unwrap().fit().unwrap();
     assert_eq!(fitted.unconverged, 0);
     fitted.model
 }

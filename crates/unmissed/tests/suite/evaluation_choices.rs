@@ -129,7 +129,7 @@ fn impossible_requests_explain_themselves() {
         (message(|e| e.metrics(&["precision:beta=2"])), "unknown option of 'precision' 'beta'"),
         (message(|e| e.metrics(&["precision:best"])), "unknown option of 'precision' 'best'"),
         (message(|e| e.metrics(&["precision", "precision"])), "requested twice"),
-        (message(|e| e.metrics(&["recall:normalized"])), "there is no normalized recall: found recall divides each row"),
+        (message(|e| e.metrics(&["recall:normalized"])), "there is no normalized recall; recall divides each row"),
         (message(|e| Ok(e.metrics(&["recall"])?.estimators(&[Estimator::Clipped]))), "there is no clipped recall"),
         (message(|e| Ok(e.estimators(&[Estimator::Unbiased]))), "no propensities"),
         (message(|e| Ok(e.propensity(p()).estimators(&[Estimator::Clipped]))), "no largest inverse propensity"),
@@ -231,7 +231,7 @@ fn the_order_of_models_may_depend_on_the_propensities() {
     let evaluation = Evaluation::new(&truth, &[("a", &a), ("b", &b)]).unwrap().ks(&[1]).unwrap();
     let result = evaluation.propensity(p("x", [0.5, 0.9])).propensity(p("y", [0.9, 0.5])).run().unwrap();
     let finding = result.findings.iter().find(|finding| finding.code == "U006").unwrap();
-    assert!(finding.message.contains("a is above b with x, below with y"), "{}", finding.message);
+    assert!(finding.message.contains("a is ahead of b under x and behind under y"), "{}", finding.message);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn audits_judge_what_is_left() {
     let (test, scores, ignored) = (Dataset::new(None, rows.labels()).unwrap(), rows.scores(), ignored(80));
     let without = by_hand(&scores, &ignored);
     let plain = Audit::new(&test, &[("a", &without)]).unwrap().run().unwrap();
-    let result = Audit::new(&test, &[("a", &scores)]).unwrap().ignore(ignored).run().unwrap();
+    let result = Audit::new(&test, &[("a", &scores)]).unwrap().ignore(ignored).unwrap().run().unwrap();
     assert_eq!(result.evaluation.rows, plain.evaluation.rows);
     let missing = AuditRequest { ignore: Some("nowhere.txt".into()), ..AuditRequest::default() };
     let error = Audit::new(&test, &[("a", &scores)]).unwrap().request(missing).run().unwrap_err().to_string();

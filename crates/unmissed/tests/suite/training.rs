@@ -64,7 +64,7 @@ fn objective_at(
 fn trainer(p: &Propensities, change: impl FnOnce(&mut TrainRequest)) -> Trainer<'_> {
     let mut request = TrainRequest { normalize: NormalizeChoice::None, ..TrainRequest::by_loss("unbiased-logistic") };
     change(&mut request);
-    Trainer::new(request).propensities(p)
+    Trainer::new(request).propensity(p)
 }
 
 fn fitted(trainer: &Trainer<'_>, data: &Dataset<'_>) -> Model {
@@ -146,7 +146,7 @@ fn row_dependent_propensities_are_those_of_each_pair() {
             tolerance: Some(1e-4),
             ..TrainRequest::by_loss(loss)
         };
-        let model = fitted(&Trainer::new(request.clone()).row_propensities(pairs.clone()), &data);
+        let model = fitted(&Trainer::new(request.clone()).row_propensity(pairs.clone()), &data);
         for label in 0..3 {
             // The decay follows the mean propensity of the label.
             let mean = (0..60).map(|i| pairs.get(i, label, false)).sum::<f64>() / 60.0;
@@ -158,13 +158,11 @@ fn row_dependent_propensities_are_those_of_each_pair() {
             assert!(found.iter().zip(best).all(|(found, best)| (found - best).abs() < 1e-2), "{place}");
         }
         let adam = TrainRequest { solver: SolverChoice::Adam, tolerance: None, ..request };
-        let refused = Trainer::new(adam).row_propensities(pairs.clone()).check(&data).err().unwrap().to_string();
+        let refused = Trainer::new(adam).row_propensity(pairs.clone()).check(&data).err().unwrap().to_string();
         assert!(refused.contains("row-dependent propensities are for Newton's method"), "{refused}");
     }
     let others = PairPropensities::additive("given", vec![0.0; 3], vec![0.0; 59]);
-    assert!(
-        Trainer::by_loss("plugin-logistic").row_propensities(others).check(&data).err().unwrap().to_string().contains("60 rows")
-    );
+    assert!(Trainer::by_loss("plugin-logistic").row_propensity(others).check(&data).err().unwrap().to_string().contains("60 rows"));
 }
 
 /// Where p is far too small, the part of irrelevant pairs would fall below 0: the optimum lies on the floor, and it is the one that
@@ -323,7 +321,7 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
     for request in requests() {
         let on = |threads, memory| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let trainer = Trainer::new(TrainRequest { memory, ..request.clone() }).propensities(&p);
+            let trainer = Trainer::new(TrainRequest { memory, ..request.clone() }).propensity(&p);
             pool.install(|| trainer.check(&data)?.fit())
         };
         let one = on(1, None).unwrap();
@@ -336,7 +334,7 @@ fn models_do_not_depend_on_threads_memory_or_what_else_is_trained() {
         let all = blocks(40).unwrap();
         assert_eq!(all, [0..32, 32..40]);
         let found = Mutex::new(Vec::new());
-        let trainer = Trainer::new(request.clone()).propensities(&p);
+        let trainer = Trainer::new(request.clone()).propensity(&p);
         let keep = |finished| {
             found.lock().unwrap().push(finished);
             Ok(())
@@ -377,7 +375,7 @@ fn what_cannot_be_trained_says_why() {
     assert!(refused(plain().weights(&[1.0, -1.0, 1.0]), &data).contains("the weight of label 1 is out of range"));
     assert!(refused(plain().weights(&[1.0]), &data).contains("expected 3, found 1"));
     let other = Propensities::new("other", vec![0.5; 4]).unwrap();
-    assert!(refused(plain().propensities(&other), &data).contains("expected 3, found 4"));
+    assert!(refused(plain().propensity(&other), &data).contains("expected 3, found 4"));
     let without = Dataset::new(None, data.labels().clone()).unwrap();
     assert!(refused(plain(), &without).contains("no features"));
     let empty =
@@ -393,7 +391,7 @@ fn propensities_and_weights_are_found_by_their_names() {
     let p = models::parse("power").unwrap().propensities(&stats).unwrap();
     let weights = unmissed::metrics::weights::from_spec("inverse", &stats, None).unwrap();
     let named = TrainRequest { propensity: "power".parse().ok(), weights: "inverse".parse().ok(), ..TrainRequest::default() };
-    let (named, given) = (Trainer::new(named), Trainer::new(TrainRequest::default()).propensities(&p).weights(&weights));
+    let (named, given) = (Trainer::new(named), Trainer::new(TrainRequest::default()).propensity(&p).weights(&weights));
     assert_eq!(named.check(&data).unwrap().loss().name(), "plugin-logistic");
     assert!(fitted(&named, &data) == fitted(&given, &data));
     assert!(fitted(&named, &data) != fitted(&Trainer::new(TrainRequest::default()), &data));
@@ -416,7 +414,7 @@ fn effective_positives_follow_the_clipped_weights() {
     let (positives, effective) = size(None);
     assert!(positives == 35.0 && (effective - by_hand([1.0 / 0.3, 1.0 / 0.6, 1.0])).abs() < 1e-9);
     assert!((size(Some(1.0)).1 - 35.0).abs() < 1e-9);
-    let plain = Trainer::by_loss("logistic").propensities(&p);
+    let plain = Trainer::by_loss("logistic").propensity(&p);
     assert!(plain.check(&data).unwrap().effective_sample_size().unwrap().is_none());
 }
 
@@ -450,13 +448,13 @@ fn propensities_are_raised_to_what_the_data_allow() {
     let p = Propensities::new("one too small", vec![0.05, 0.5]).unwrap();
     // A decay of its own: no calibration that the labels would have in common.
     let request = TrainRequest { decay: vec![1e-3], ..TrainRequest::default() };
-    let (raised, trained) = Trainer::new(request.clone()).propensities(&p).train(&data).unwrap();
+    let (raised, trained) = Trainer::new(request.clone()).propensity(&p).train(&data).unwrap();
     let used = trained.used.unwrap();
     assert_eq!((trained.outcome.raised_propensities, used.source(0)), (1, ValueSource::Raised));
     // The lower limit of a rate on few rows: well above what was given, and below the truth.
     assert!(used.get(0) > 0.25 && used.get(0) < 0.5 && used.get(1) == 0.5, "{:?}", used.values());
     let as_given = TrainRequest { raise: false, ..request };
-    let (kept, trained) = Trainer::new(as_given).propensities(&p).train(&data).unwrap();
+    let (kept, trained) = Trainer::new(as_given).propensity(&p).train(&data).unwrap();
     assert_eq!((trained.outcome.raised_propensities, trained.used.unwrap().get(0)), (0, 0.05));
     assert!(raised.bias()[0] != kept.bias()[0] && raised.bias()[1] == kept.bias()[1]);
 }

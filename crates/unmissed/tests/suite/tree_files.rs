@@ -160,7 +160,7 @@ fn an_interrupted_run_is_resumed_to_the_same_file() {
     let path = |name: &str| folder.path().join(name);
     let to = |name: &str, resume| TreeDestination { path: path(name), resume, max_size: None };
     let asked = TreeRequest { trees: 2, correction: TreeCorrection::Count, ..request("kmeans:branch=5,leaf=8") };
-    let trainer = TreeTrainer::new(asked.clone()).propensities(&p);
+    let trainer = TreeTrainer::new(asked.clone()).propensity(&p);
     let whole = trainer.train_to(&data, &to("whole", false), &|_| {}).unwrap();
     assert_eq!(whole.resumed, 0);
     assert!(whole.parts >= 6, "{}", whole.parts);
@@ -177,7 +177,7 @@ fn an_interrupted_run_is_resumed_to_the_same_file() {
         assert!(!path("again").exists() && BlockStore::folder(path("again")).is_dir());
         let refused = trainer.train_to(&data, &to("again", false), &|_| {}).unwrap_err().to_string();
         assert!(refused.contains("an unfinished run left blocks here"), "{refused}");
-        let other = TreeTrainer::new(TreeRequest { seed: 5, ..asked.clone() }).propensities(&p);
+        let other = TreeTrainer::new(TreeRequest { seed: 5, ..asked.clone() }).propensity(&p);
         let refused = other.train_to(&data, &to("again", true), &|_| {}).unwrap_err().to_string();
         assert!(refused.contains("'tree.seed' differs"), "{refused}");
         // A file that is broken counts as not there.

@@ -224,7 +224,7 @@ fn models_do_not_depend_on_threads_and_survive_files() {
         let path = folder.path().join(format!("{threads}.safetensors"));
         let model = pool.install(|| {
             let trainer = TreeTrainer::new(TreeRequest { trees: 2, ..request("kmeans:branch=5,leaf=8") });
-            let (model, about) = propensities.into_iter().fold(trainer, TreeTrainer::propensities).train(&data).unwrap();
+            let (model, about) = propensities.into_iter().fold(trainer, TreeTrainer::propensity).train(&data).unwrap();
             file::write_tree(&model, &about, &path).unwrap();
             model
         });
@@ -306,7 +306,7 @@ fn the_plug_in_is_right_when_labels_go_missing_together() {
     let data = Dataset::new(Some(Features::Sparse(Csr::from_rows(2, x).unwrap())), Labels::from_ids(4, y).unwrap()).unwrap();
     let p = Propensities::new("known", vec![0.5; 4]).unwrap();
     let settled = TreeRequest { cost: 1.0, passes: 200, tolerance: 1e-5, ..request("kmeans:branch=2,leaf=2") };
-    let model = TreeTrainer::new(settled.clone()).propensities(&p).train(&data).unwrap().0;
+    let model = TreeTrainer::new(settled.clone()).propensity(&p).train(&data).unwrap().0;
     let probe = Features::Sparse(Csr::from_rows(2, [[(0, 1.0f32)], [(1, 1.0)]]).unwrap());
     let found = model.score(&probe, &everything(2, 4)).unwrap();
     for (found, truth) in found.row(0).1.iter().chain(found.row(1).1).zip([0.9, 0.6, 0.0, 0.0, 0.0, 0.0, 0.9, 0.6]) {
@@ -324,7 +324,7 @@ fn the_plug_in_is_right_when_labels_go_missing_together() {
     assert!(product / of_group < 0.5, "{}", product / of_group);
     // Counts rank alike, though their scores are shares.
     let counted = TreeRequest { correction: TreeCorrection::Count, ..settled };
-    let counted = TreeTrainer::new(counted).propensities(&p).train(&data).unwrap().0;
+    let counted = TreeTrainer::new(counted).propensity(&p).train(&data).unwrap().0;
     let top = counted.predict(&probe, &PredictOptions { k: 2, ..PredictOptions::default() }, TreeSearch::default()).unwrap().scores;
     assert_eq!((top.row_ids(0), top.row_ids(1)), (&[0, 1][..], &[2, 3][..]));
     assert!((top.row(0).1[0] / top.row(0).1[1] - 1.5).abs() < 0.1, "{:?}", top.row(0));
@@ -334,11 +334,20 @@ fn the_plug_in_is_right_when_labels_go_missing_together() {
 fn corrections_need_propensities_for_every_label() {
     let data = words(50, 20, 10, 12);
     let short = Propensities::new("known", vec![0.5; 9]).unwrap();
-    assert!(TreeTrainer::new(request("kmeans")).propensities(&short).train(&data).is_err());
+    assert!(TreeTrainer::new(request("kmeans")).propensity(&short).train(&data).is_err());
     let named = TreeRequest { propensity: Some("jpv".parse().unwrap()), clip: Some(2.0), ..request("kmeans") };
     let (model, about) = TreeTrainer::new(named).train(&data).unwrap();
     assert!(model.inverse_propensities().unwrap().iter().all(|inverse| (1.0..=2.0).contains(inverse)));
     assert_eq!(about.propensity.unwrap().to_string(), "jpv:a=0.55,b=1.5");
+}
+
+#[test]
+fn builders_have_their_pages() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tree");
+    for builder in TREE_BUILDERS {
+        let page = std::fs::read_to_string(folder.join(format!("{}.rs", builder.name()))).unwrap();
+        assert!(["# Assumes", "```", "assert"].iter().all(|part| page.contains(part)), "{}", builder.name());
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn grids_are_tried_whole_and_metrics_decide_when_asked() {
         normalize: NormalizeChoice::None,
         ..TrainRequest::by_loss("unbiased-logistic")
     };
-    let tune = |request: TrainRequest| -> Tuning { Trainer::new(request).propensities(&p).tune(train).unwrap().unwrap() };
+    let tune = |request: TrainRequest| -> Tuning { Trainer::new(request).propensity(&p).tune(train).unwrap().unwrap() };
     let by_loss = tune(request.clone());
     assert_eq!(by_loss.trials.iter().map(|trial| trial.setting.decay).collect::<Vec<_>>(), [1e-4, 1e-2, 1.0]);
     let by = |criterion: &str| tune(TrainRequest { criterion: Some(criterion.parse().unwrap()), ..request.clone() });
@@ -74,7 +74,7 @@ fn grids_are_tried_whole_and_metrics_decide_when_asked() {
     let on = |rate: &str, criterion: Option<Criterion>| {
         let validation = Some(Validation { rate: Some(rate.parse().unwrap()), ..Validation::default() });
         let request = TrainRequest { validation, criterion, ..request.clone() };
-        Trainer::new(request).propensities(&p).validation(controlled).tune(train)
+        Trainer::new(request).propensity(&p).validation(controlled).tune(train)
     };
     let on_controlled = on("10/40", None).unwrap().unwrap();
     assert_eq!((on_controlled.rows, on_controlled.criterion.clone()), (600, Criterion::Loss));
@@ -83,7 +83,7 @@ fn grids_are_tried_whole_and_metrics_decide_when_asked() {
     assert!(by_metric.trials.iter().all(|trial| trial.metric.is_some()));
     assert!(on("10/39", None).unwrap_err().to_string().contains("the rate does not match the labels"));
     let nothing = TrainRequest { validation: Some(Validation::default()), ..request.clone() };
-    assert!(Trainer::new(nothing).propensities(&p).tune(train).unwrap_err().to_string().contains("not passed"));
+    assert!(Trainer::new(nothing).propensity(&p).tune(train).unwrap_err().to_string().contains("not passed"));
     assert!(TrainRequest { holdout: 1.0, ..request }.check().is_err());
 }
 
@@ -256,11 +256,11 @@ fn controlled_log_losses_are_those_by_hand() {
         validation: Some(Validation { rate: "10/20".parse().ok(), ..Validation::default() }),
         ..TrainRequest::by_loss("plugin-logistic")
     };
-    let trainer = Trainer::new(request.clone()).propensities(&p).validation(controlled);
+    let trainer = Trainer::new(request.clone()).propensity(&p).validation(controlled);
     let loss = |trainer: &Trainer<'_>| trainer.tune(train).unwrap().unwrap().trials[0].loss.unwrap();
     let (positives, pairs) = (loss(&trainer), loss(&trainer.clone().validation_shown(shown)));
     let same = TrainRequest { tune: false, validation: None, ..request };
-    let model = Trainer::new(same).propensities(&p).check(train).unwrap().fit().unwrap().model;
+    let model = Trainer::new(same).propensity(&p).check(train).unwrap().fit().unwrap().model;
     let logits = model.logits(controlled.features().unwrap(), 0..600).unwrap();
     let (mut by_hand, mut of_shown) = (0.0, 0.0);
     for row in 0..600 {

@@ -71,8 +71,8 @@ pub(crate) struct Args {
     /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
     #[arg(long, value_name = "PLAN", requires = "judged")]
     judged_plan: Option<PathBuf>,
-    /// A machine's judgements of many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper, and
-    /// never biased, however wrong it is
+    /// A machine's judgements of many pairs: a csv 'row,label,relevant' or 'row,label,score'; narrows the intervals of judged
+    /// estimates and never biases them
     #[arg(long, value_name = "CSV", requires = "judged")]
     machine_judged: Option<PathBuf>,
     /// Complete labels of the test rows, shown beside the estimates
@@ -136,11 +136,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CSV")]
     rows_csv: Option<PathBuf>,
     #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
     naming: args::Naming,
     #[command(flatten)]
     reading: Reading,
-    #[command(flatten)]
-    seed: Seed,
 }
 
 impl Args {

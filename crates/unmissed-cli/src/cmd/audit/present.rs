@@ -2,7 +2,7 @@
 
 use crate::app::Outcome;
 use crate::cmd::evaluate::present::{finding_rows, long_table};
-use unmissed::audit::{AuditResult, ModelRole, ModelScore, Standing, Topic};
+use unmissed::audit::{AuditResult, Basis, ModelRole, ModelScore, Standing, Topic};
 use unmissed::report::{Cell, Column, Document, Table, page};
 
 /// More models than this have a line each, fewer a column each.
@@ -56,7 +56,7 @@ fn standings(result: &AuditResult, all: bool) -> Table {
         }
         return table;
     }
-    let is_shown = |standing: &&Standing| all || standing.is_headline || standing.name == "observed";
+    let is_shown = |standing: &&Standing| all || standing.is_headline || standing.basis == Basis::Observed;
     let shown: Vec<&Standing> = verdict.standings.iter().filter(is_shown).collect();
     let columns = std::iter::once(at).chain(shown.iter().map(|standing| marked(standing))).map(Column::new);
     let mut table = Table::new("standings", columns).titled(title);

@@ -74,8 +74,8 @@ pub(crate) struct Args {
     /// The plan by which judged pairs were drawn [default: the plan.json.zst beside the csv]
     #[arg(long, value_name = "PLAN", requires = "judged")]
     judged_plan: Option<PathBuf>,
-    /// A machine's judgements of many pairs: a csv 'row,label,relevant' or 'row,label,score'; makes judged estimates sharper, and
-    /// never biased, however wrong it is
+    /// A machine's judgements of many pairs: a csv 'row,label,relevant' or 'row,label,score'; narrows the intervals of judged
+    /// estimates and never biases them
     #[arg(long, value_name = "CSV", requires = "judged")]
     machine_judged: Option<PathBuf>,
     /// How judged pairs are used: calibrated (guesses for all pairs, corrected by the judged ones) or horvitz-thompson
@@ -88,7 +88,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     estimators: Vec<String>,
     /// Lengths of the top list
-    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_values_t = EvaluateRequest::default().k.as_slice().to_vec())]
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', default_value = "1,3,5")]
     k: Vec<usize>,
     /// Every metric by group of labels too: share (head, torso, tail at 80 and 95 % of the training positives),
     /// share:0.5,0.9, counts:100,10, deciles, or a csv 'label,group'
@@ -98,7 +98,7 @@ pub(crate) struct Args {
     /// effective, effective:beta=0.999, or a csv 'label,weight'
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
-    /// The test labels are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
+    /// The test labels are a controlled set, shown at this rate: 16/300, 0.05, or a csv 'label,rate'
     #[arg(long, value_name = "R/M")]
     rate: Option<String>,
     /// The pairs that were shown, relevant or not (for the self-normalised and the doubly robust estimate)
@@ -145,11 +145,11 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
     naming: Naming,
     #[command(flatten)]
     reading: Reading,
-    #[command(flatten)]
-    seed: Seed,
 }
 
 impl Args {
@@ -186,6 +186,12 @@ impl Args {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let library = args.compat.as_deref().map(Library::of_name).transpose()?;
     let mut request = args.request()?;
+    if library.is_some() && request.propensities.len() > 1 {
+        return Err(unmissed::Error::value("--compat takes one propensity model")
+            .found(request.propensities.len().to_string())
+            .hint("run it once for each --propensity")
+            .into());
+    }
     inputs::check_names(&args.predictions)?;
     let read = args.predictions.iter().map(|model| model.path.as_path()).chain([args.test.as_path()]).chain(args.train.as_deref());
     check_outputs(&args.tally, &read.collect::<Vec<_>>())?;
@@ -266,7 +272,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     app.emit_page(&present::document(&evaluation.run()?, args.all)?, args.all)
 }
 
-/// The numbers of another library, with the first propensities.
+/// The numbers of another library, which knows one propensity per label.
 fn compat_values(
     library: Library,
     truth: &Labels<'_>,

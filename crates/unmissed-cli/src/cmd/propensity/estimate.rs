@@ -70,11 +70,11 @@ fn subcommand(estimator: &'static dyn PropensityEstimator) -> Command {
         arg.required(true).allow_negative_numbers(true)
     });
     let command = Command::new(estimator.name())
-        .about(estimator.summary())
         .arg(train.value_parser(clap::value_parser!(PathBuf)))
         .args(fields)
         .args(estimator.options().iter().map(argument));
-    Reading::augment_args(Output::augment_args(command))
+    // Last, since shared arguments set the summary to their own documentation.
+    Reading::augment_args(Output::augment_args(command)).about(estimator.summary())
 }
 
 /// The option of an estimator as an argument.

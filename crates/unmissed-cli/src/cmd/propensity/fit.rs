@@ -51,13 +51,13 @@ pub(super) struct Args {
     #[arg(long, default_value_t = Level::default(), allow_negative_numbers = true)]
     level: Level,
     #[command(flatten)]
-    pub(super) rows: rows::RowArgs,
-    #[command(flatten)]
     pub(super) output: Output,
     #[command(flatten)]
-    pub(super) reading: Reading,
-    #[command(flatten)]
     pub(super) seed: Seed,
+    #[command(flatten)]
+    pub(super) rows: rows::RowArgs,
+    #[command(flatten)]
+    pub(super) reading: Reading,
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Outcome<()> {

@@ -1,4 +1,4 @@
-//! `unmissed train`: a linear scorer for each label, by losses that know that labels are missing.
+//! `unmissed train`: linear scorers or trees over labels, corrected for missing labels on request.
 
 mod present;
 mod request;
@@ -18,7 +18,7 @@ use unmissed::propensity::table_file;
 use unmissed::request::{LossChoice, TrainRequest, TreeRequest};
 use unmissed::train::{Destination, Trainer};
 
-/// Train a model: a linear scorer for each label, corrected for missing labels
+/// Train a model: linear scorers or trees, corrected for missing labels on request
 #[derive(clap::Args)]
 #[command(
     after_help = "Without --propensity, --joint and evidence, labels are assumed to be complete: the loss (squared-hinge or \
@@ -70,18 +70,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW")]
     weights: Option<String>,
     #[command(flatten)]
-    trees: tree::Trees,
-    #[command(flatten)]
     learning: request::Learning,
     /// Write the learned or used propensities into this csv (raised ones are marked)
     #[arg(long, value_name = "CSV")]
     propensities_out: Option<PathBuf>,
-    #[command(flatten)]
-    evidence: request::Evidence,
-    #[command(flatten)]
-    solving: request::Solving,
-    #[command(flatten)]
-    tuning: request::Tuning,
     #[command(flatten)]
     scaling: request::Scaling,
     /// Most memory that blocks of labels (with --tree, nodes) in work may take on top of the data: 500MB, 4GB [default: one for each
@@ -92,16 +84,24 @@ pub(crate) struct Args {
         "Drop weights of at most this size [default: none; with --tree {}, from {} labels on {}]",
         TreeRequest::usual_prune(0), TreeRequest::MANY_LABELS, TreeRequest::usual_prune(TreeRequest::MANY_LABELS)))]
     prune: Option<f32>,
-    /// Store weights in half precision: smaller files, and differences that scores hardly show; models on trees always do
+    /// Store weights in half precision: files become smaller, scores barely change; models on trees always do
     #[arg(long)]
     half: bool,
     /// Resume a run that was interrupted
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
     seed: Seed,
+    #[command(flatten)]
+    trees: tree::Trees,
+    #[command(flatten)]
+    evidence: request::Evidence,
+    #[command(flatten)]
+    solving: request::Solving,
+    #[command(flatten)]
+    tuning: request::Tuning,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {

@@ -96,7 +96,7 @@ pub(super) struct Tuning {
     /// Choose settings on these rows instead of held-out ones
     #[arg(long, value_name = "DATA")]
     pub(super) validation: Option<PathBuf>,
-    /// The rows of --validation are a controlled set, shown at this rate: 16/300, or a csv 'label,rate'
+    /// The rows of --validation are a controlled set, shown at this rate: 16/300, 0.05, or a csv 'label,rate'
     #[arg(long, value_name = "R/M", requires = "validation")]
     pub(super) validation_rate: Option<String>,
     /// The pairs of --validation that were shown, relevant or not, if they are known

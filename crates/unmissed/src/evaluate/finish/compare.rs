@@ -14,9 +14,9 @@
 //! ```
 
 use super::Finish;
-use super::interval::two_sided;
 use crate::error::Result;
 use crate::evaluate::report::Comparison;
+use crate::normal::two_sided;
 
 /// Which of the p values are significant after Holm's adjustment; unknown ones never are.
 pub fn holm(p: &[Option<f64>], level: f64) -> Vec<bool> {

@@ -34,8 +34,8 @@ fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
     let mut cases: BTreeMap<(&str, &str), Vec<Case>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.estimator == Estimator::Unbiased) {
         let (Some(value), Some(low), Some(high)) = (row.value, row.low, row.high) else { continue };
-        let name = row.metric.split(':').next().unwrap_or(&row.metric);
-        let highest = crate::metrics::find(name)?.highest(finish.settings.largest_weight);
+        let metric = crate::metrics::of_spec(&row.metric)?;
+        let highest = metric.highest(finish.settings.largest_weight);
         let excess = (low - highest).max(-high);
         if excess > 0.0 {
             let [value, low, high] = [value, low, high].map(|number| significant(number, 4));
@@ -49,7 +49,7 @@ fn out_of_range(finish: &Finish<'_>, rows: &[Row]) -> Result<Vec<Finding>> {
             );
             let propensity = row.propensity.as_deref().unwrap_or("");
             let of_model = cases.entry((propensity, &row.model)).or_default();
-            of_model.push(Case { metric: place(name), is_part: row.group != "all", excess, text });
+            of_model.push(Case { metric: place(metric.name()), is_part: row.group != "all", excess, text });
         }
     }
     let finding = |((propensity, model), cases): ((&str, &str), Vec<Case>)| {
@@ -148,7 +148,7 @@ pub(crate) fn orders<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) 
     for Cell { cell: (a, b, metric, k), leaders } in &cells {
         let names = leaders.each_ref().map(|set| set.iter().copied().collect::<Vec<_>>().join(", "));
         if leaders.iter().all(|set| !set.is_empty()) {
-            let text = format!("{metric}@{k}: {a} is above {b} with {}, below with {}", names[0], names[1]);
+            let text = format!("{metric}@{k}: {a} is ahead of {b} under {} and behind under {}", names[0], names[1]);
             findings.entry((a, b)).or_default().push(text);
         }
     }

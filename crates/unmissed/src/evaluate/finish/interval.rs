@@ -4,13 +4,9 @@
 //! `SE^2 = sum (x_i - mean)^2 / (n (n - 1))`, for ratios `N / D` by the delta method with `x_i - R d_i` for `x_i`. `mask`: these
 //! rows, and only which labels are missing is random: `SE^2 = n^-2 sum of estimated row variances`, see `evaluate/mask.rs` for those. Intervals are
 //! `value -+ z SE` with z the normal quantile of the level.
-//!
-//! ```
-//! use unmissed::evaluate::interval::z;
-//! assert!((z(0.95) - 1.959963984540054).abs() < 1e-12);
-//! ```
 
 use crate::evaluate::tally::precise::Precise;
+use crate::normal::half_width;
 
 /// A value with its standard error, where there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,20 +29,10 @@ impl Measured {
     /// The ends of the interval.
     pub(super) fn ends(&self, level: f64) -> (Option<f64>, Option<f64>) {
         match (self.value, self.se()) {
-            (Some(value), Some(se)) => (Some(value - z(level) * se), Some(value + z(level) * se)),
+            (Some(value), Some(se)) => (Some(value - half_width(level) * se), Some(value + half_width(level) * se)),
             _ => (None, None),
         }
     }
-}
-
-/// The normal quantile that leaves `1 - level` outside on both sides together.
-pub fn z(level: f64) -> f64 {
-    crate::propensity::quantiles::normal_half_width(level)
-}
-
-/// The probability that a standard normal is farther from 0 than `z`.
-pub(super) fn two_sided(z: f64) -> f64 {
-    statrs::function::erf::erfc(z.abs() / std::f64::consts::SQRT_2)
 }
 
 /// The variance of a mean over rows from the sum and the sum of squares; unknown for a single row. Both are totals without

@@ -13,7 +13,7 @@ mod diagnose;
 mod gains;
 mod hit_parts;
 mod hit_rates;
-pub mod interval;
+mod interval;
 mod jackknife;
 mod label_loss;
 mod label_masks;

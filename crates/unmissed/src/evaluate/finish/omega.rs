@@ -16,10 +16,10 @@ use crate::evaluate::tally::precise::Precise;
 use crate::metrics::Estimator;
 
 /// The means of two samples, each of a size, a sum and a sum of squares, and their difference in standard errors.
-pub(super) fn two_samples(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<(f64, f64, f64)> {
-    let mean = |(n, sum, _): (f64, f64, f64)| sum / n;
-    let variance = |(n, sum, squares): (f64, f64, f64)| (squares - sum * sum / n).max(0.0) / (n * (n - 1.0));
-    let z = (mean(a) - mean(b)) / (variance(a) + variance(b)).sqrt();
+pub(super) fn two_samples(a: (f64, Precise, Precise), b: (f64, Precise, Precise)) -> Option<(f64, f64, f64)> {
+    let mean = |(n, sum, _): (f64, Precise, Precise)| sum.value() / n;
+    let variance = |(n, sum, squares): (f64, Precise, Precise)| of_mean(n, sum, squares);
+    let z = (mean(a) - mean(b)) / (variance(a)? + variance(b)?).sqrt();
     z.is_finite().then(|| (mean(a), mean(b), z))
 }
 

@@ -5,6 +5,7 @@ use super::totals::Of;
 use super::{Finish, Key, Source};
 use crate::evaluate::findings::{Finding, U012};
 use crate::evaluate::plan::settings::Kind;
+use crate::evaluate::tally::precise::Precise;
 use crate::metrics::Estimator;
 
 /// Differences below this many standard errors may be chance.
@@ -20,8 +21,8 @@ pub(super) fn findings(finish: &Finish<'_>) -> Vec<Finding> {
     let Some((place, term)) = finish.terms.iter().enumerate().find(|(_, term)| plain(&term.kind)) else { return Vec::new() };
     let key = Key { metric: term.metric, ki: 0, estimator: Estimator::Observed, source: Source::Column(0), group: 0 };
     let of_model = |model: usize| {
-        let (x, xx) = (finish.total(key, model, Of::X).value(), finish.total(key, model, Of::XX).value());
-        let [sum, squares] = omega.observed(settings, finish.terms.len(), [0, model, place, 0]);
+        let (x, xx) = (finish.total(key, model, Of::X), finish.total(key, model, Of::XX));
+        let [sum, squares] = omega.observed(settings, finish.terms.len(), [0, model, place, 0]).map(Precise::from);
         let scale = term.scale(0);
         let (test, matched, z) = two_samples((finish.n(), x, xx), (omega.rows as f64, sum, squares))?;
         let (test, matched) = (test / scale, matched / scale);

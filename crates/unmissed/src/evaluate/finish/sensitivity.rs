@@ -81,8 +81,9 @@ fn notes(finish: &Finish<'_>, gamma: f64, by_pair: bool) -> Vec<String> {
         let is_certain = |label: &&u32| finish.tally.table.inverse_at(finish.tally.table.place(**label))[column] <= 1.0;
         let certain = positives.ids.iter().filter(is_certain).count();
         if certain > 0 {
+            let have = if certain == 1 { "has" } else { "have" };
             notes.push(format!(
-                "sensitivity, {}: {certain} of {} observed labels have a propensity of 1, which no factor changes",
+                "sensitivity, {}: {certain} of {} observed labels {have} a propensity of 1, which no factor changes",
                 finish.settings.columns[column].origin.as_deref().unwrap_or_default(),
                 positives.ids.len()
             ));

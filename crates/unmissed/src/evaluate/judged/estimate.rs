@@ -15,6 +15,7 @@
 use super::completed::{Completed, Item, Items, RoundItems, StratumItems};
 use super::interval::{t_quantile, t_two_sided, wilson};
 use super::target::Target;
+use crate::moments::Moments;
 use crate::request::IntervalKind;
 
 /// Judged pairs that the variance implied by all gains of a stratum counts as.
@@ -187,23 +188,20 @@ impl<'a> Estimator<'a> {
             return 0.0;
         }
         let likely = |place: u32| self.completed.likely[place as usize].clamp(0.0, 1.0);
-        let (mut sum, mut squares, mut given) = (0.0, 0.0, 0.0);
+        let (mut terms, mut given) = (Moments::default(), 0.0);
         let mut known = target.known.iter().peekable();
-        let mut add = |term: f64| {
-            sum += term;
-            squares += term * term;
-        };
         for of_row in target.gains.chunk_by(|a, b| self.pairs[a.0 as usize].0 == self.pairs[b.0 as usize].0) {
             let row = self.pairs[of_row[0].0 as usize].0;
             while let Some((_, term)) = known.next_if(|(other, _)| *other < row) {
-                add(*term);
+                terms.add(*term);
             }
             let term = known.next_if(|(other, _)| *other == row).map_or(0.0, |(_, term)| *term);
-            add(term + of_row.iter().map(|(place, gain)| gain * likely(*place)).sum::<f64>());
+            terms.add(term + of_row.iter().map(|(place, gain)| gain * likely(*place)).sum::<f64>());
             given += of_row.iter().map(|(place, gain)| gain * gain * likely(*place) * (1.0 - likely(*place))).sum::<f64>();
         }
-        known.for_each(|(_, term)| add(*term));
-        let between = (squares - sum * sum / self.rows).max(0.0) * self.rows / (self.rows - 1.0);
+        known.for_each(|(_, term)| terms.add(*term));
+        // Rows without terms have 0.
+        let between = terms.with_zeros(self.rows).deviations() * self.rows / (self.rows - 1.0);
         between + given + self.in_common()
     }
 

@@ -18,14 +18,15 @@
 //! assert!((low - 0.4901625).abs() < 1e-6 && (high - 0.9433178).abs() < 1e-6);
 //! ```
 
-use crate::propensity::quantiles::{beta_quantile, normal_half_width};
+use crate::normal::{half_width, two_sided};
+use crate::propensity::quantiles::beta_quantile;
 use statrs::function::beta::beta_reg;
 
 /// How many standard errors the interval of a level reaches to each side, for so many degrees of freedom.
 pub fn t_quantile(level: f64, freedom: f64) -> f64 {
     // From here on the normal quantile is as good, and the beta function is hard.
     if !freedom.is_finite() || freedom > 1e6 {
-        return normal_half_width(level);
+        return half_width(level);
     }
     let freedom = freedom.max(1.0);
     let x = beta_quantile(freedom / 2.0, 0.5, 1.0 - level);
@@ -35,7 +36,7 @@ pub fn t_quantile(level: f64, freedom: f64) -> f64 {
 /// The probability that Student's t is farther from 0.
 pub(super) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     if !freedom.is_finite() || freedom > 1e6 {
-        return statrs::function::erf::erfc(t.abs() / std::f64::consts::SQRT_2);
+        return two_sided(t);
     }
     let freedom = freedom.max(1.0);
     beta_reg(freedom / 2.0, 0.5, (freedom / (freedom + t * t)).clamp(0.0, 1.0))

@@ -55,8 +55,8 @@ impl Judged {
             Design::Strata(rounds) => rounds.first().and_then(|round| round.of.as_ref()),
             Design::Poisson(_) => None,
         };
-        let said = |row: u32, label: u32| self.machine.as_ref().and_then(|machine| machine.get(row, label));
-        let machine = self.machine.as_ref().map(|_| &said as &dyn Fn(u32, u32) -> Option<f64>);
+        let judgement = |row: u32, label: u32| self.machine.as_ref().and_then(|machine| machine.get(row, label));
+        let machine = self.machine.as_ref().map(|_| &judgement as &dyn Fn(u32, u32) -> Option<f64>);
         let covariates = strata.map(|of| Covariates::new(&sample.pairs, of, &pool, truth, train, machine));
         let completed = Completed::new(&sample, covariates.as_ref(), seed);
         let calibrated = Calibration::of(&completed.items);

@@ -104,9 +104,17 @@ impl PlanData<'_> {
         }
     }
 
-    fn pool(&self, depth: usize) -> Pool {
+    /// The pairs of the lists, few enough for numbers of 32 bits, which plans have.
+    fn pool(&self, depth: usize) -> Result<Pool> {
         let scores: Vec<&Csr<'_, f32>> = self.models.iter().map(|(_, scores)| *scores).collect();
-        Pool::new(self.truth, &scores, depth)
+        let pool = Pool::new(self.truth, &scores, depth);
+        match u32::try_from(pool.len()) {
+            Ok(_) => Ok(pool),
+            Err(_) => Err(Error::value("too many pairs for one plan")
+                .expected(format!("at most {}", u32::MAX))
+                .found(pool.len().to_string())
+                .hint("lower k, or plan for some of the rows")),
+        }
     }
 }
 
@@ -132,7 +140,7 @@ impl AnnotationPlan {
     pub fn new(data: &PlanData<'_>, request: &AnnotateRequest) -> Result<AnnotationPlan> {
         request.check()?;
         data.check()?;
-        let pool = data.pool(request.k.largest());
+        let pool = data.pool(request.k.largest())?;
         let Strata { names, of } = Strata::new(&pool, request.k.as_slice(), data.train, request.budget);
         let open: Vec<usize> = (0..pool.len()).filter(|pair| of[*pair] != NO_STRATUM).collect();
         if open.is_empty() {
@@ -164,7 +172,7 @@ impl AnnotationPlan {
         request.check()?;
         data.check()?;
         let request = AnnotateRequest { k: self.request.k.clone(), ..request.clone() };
-        let pool = data.pool(request.k.largest());
+        let pool = data.pool(request.k.largest())?;
         let marks: Vec<(String, String)> =
             data.models.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), lists_mark(&pool, at))).collect();
         if labels_mark(data.truth) != self.test || marks != self.models {
@@ -289,7 +297,7 @@ impl AnnotationPlan {
     /// The intervals to expect, before anybody judges: what earlier rounds said of the pairs decides where they are given.
     pub fn expected(&self, data: &PlanData<'_>, judged: Option<&Judgements>) -> Result<Vec<ExpectedInterval>> {
         data.check()?;
-        expected(self, &data.pool(self.request.k.largest()), judged)
+        expected(self, &data.pool(self.request.k.largest())?, judged)
     }
 
     /// Where an unobserved pair of the pool is.

@@ -86,17 +86,17 @@ impl Cells<'_> {
         !self.evaluation.only_compared.contains(&self.settings.models[model])
     }
 
-    /// Completed labels, with what a machine said or without.
+    /// Completed labels, with a machine's judgements or without.
     pub(super) fn completed(&self, judged: &Judged, with_machine: bool) -> Completed {
         let strata = match &self.sample.design {
             Design::Strata(rounds) => rounds.first().and_then(|round| round.of.as_ref()),
             Design::Poisson(_) => None,
         };
         let machine = judged.machine.as_ref().filter(|_| with_machine);
-        let said = |row: u32, label: u32| machine.and_then(|machine| machine.get(row, label));
+        let judgement = |row: u32, label: u32| machine.and_then(|machine| machine.get(row, label));
         let is_calibrated = self.settings.request.judged_method == JudgedMethod::Calibrated;
         let covariates = strata.filter(|_| is_calibrated).map(|of| {
-            let machine = machine.map(|_| &said as &dyn Fn(u32, u32) -> Option<f64>);
+            let machine = machine.map(|_| &judgement as &dyn Fn(u32, u32) -> Option<f64>);
             Covariates::new(&self.sample.pairs, of, &self.pool, self.evaluation.truth, self.evaluation.train, machine)
         });
         Completed::new(&self.sample, covariates.as_ref(), self.settings.request.seed)

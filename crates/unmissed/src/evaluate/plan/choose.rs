@@ -73,7 +73,7 @@ impl Evaluation<'_> {
             let by_name = named.is_some_and(|named| named.contains(&estimator));
             let Some(offer) = metric.offer(estimator) else {
                 if by_name && insists {
-                    return Err(Error::value(format!("there is no {estimator} {}", metric.name())).found(metric.why_not(estimator)));
+                    return Err(Error::value(format!("there is no {estimator} {}", metric.name())).hint(metric.why_not(estimator)));
                 }
                 continue;
             };
@@ -124,7 +124,7 @@ impl Evaluation<'_> {
             }
             Estimator::Omega => match self.why_no_omega(metric.shape()) {
                 None => Ok(()),
-                Some(why) => Err(cannot("no matched rows to apply it to").hint(why)),
+                Some(why) => Err(Error::value(format!("cannot compute {estimator} {}", metric.name())).hint(why)),
             },
             Estimator::Ratio if self.row_models.iter().all(|(_, model)| model.hits().is_none()) => {
                 Err(cannot("no hits on rows with both snapshots")

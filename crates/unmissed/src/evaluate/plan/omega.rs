@@ -66,6 +66,7 @@ impl Omega {
         self.spread(product, sum(a), sum(b))
     }
 
+    /// Residuals of a fitted regression have a mean near 0, so little cancels.
     fn spread(&self, products: f64, a: f64, b: f64) -> Option<f64> {
         let n = self.rows as f64;
         (n > 1.0).then(|| (products - a * b / n) / (n - 1.0))
@@ -283,7 +284,10 @@ impl Evaluation<'_> {
     /// Why the data at hand allow no omega estimate; `None` when they do.
     pub(super) fn why_no_omega(&self, shape: Shape) -> Option<&'static str> {
         match (shape, &self.matched) {
-            (_, None) => Some("it needs a later snapshot of the training rows and out-of-fold predictions for them"),
+            (_, None) => Some(
+                "it needs matched rows: pass a later snapshot of the training rows (--later) and out-of-fold predictions for them \
+                 (--train-predictions)",
+            ),
             (Shape::Sum(term), _) if term.by_relevant() => Some("the numbers of relevant labels are known only for the test rows"),
             _ if self.request.rate.is_some() => Some("a controlled set has a known rate"),
             _ if self.request.conventions.differs(&crate::request::EMPTY_ROWS) => {

@@ -59,7 +59,7 @@ impl Experiment for Controlled {
         "the figure of propensities on Yahoo R3, the table of actual precision, the table of estimation errors"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "a generated survey and generated ratings; coat when it is given (--data); your own copy of Yahoo R3 (--yahoo-r3)"
     }
 

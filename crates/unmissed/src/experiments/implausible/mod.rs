@@ -41,7 +41,7 @@ impl Experiment for Implausible {
         "the table of normalized and unnormalized propensity-scored precision"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "the data of mismatch, whose models it shares: after it, nothing is trained; data sets of 10 000 labels or more, with trees"
     }
 

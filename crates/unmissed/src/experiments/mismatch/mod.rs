@@ -42,7 +42,7 @@ impl Experiment for Mismatch {
         "the table 'Mismatch of propensity models'"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "hyper-balls; any data sets that are given (merged, labels with at least 20 positives, split again)"
     }
 

@@ -76,7 +76,7 @@ pub(super) fn tried(context: &Context<'_>, world: &World, seed: u64) -> Result<V
         for loss in LOSSES.into_iter().chain(MORE_LOSSES).filter(|loss| name == "true" || LOSSES.contains(loss)) {
             let named = if loss == DEFAULT { plain.loss.clone() } else { loss.into() };
             let request = TrainRequest { loss: named, ..plain.clone() };
-            add(name, Some(loss), &trainer(request).propensities(&propensities).train(&world.train)?.0)?;
+            add(name, Some(loss), &trainer(request).propensity(&propensities).train(&world.train)?.0)?;
         }
     }
     Ok(found)

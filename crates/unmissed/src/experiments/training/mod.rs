@@ -50,7 +50,7 @@ impl Experiment for Training {
         "nothing: the value of the paper's correction, world by world"
     }
 
-    fn needs(&self) -> &'static str {
+    fn data_needed(&self) -> &'static str {
         "generated data; bibtex and delicious when they are given (--data)"
     }
 

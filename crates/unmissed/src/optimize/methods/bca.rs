@@ -10,7 +10,20 @@
 //! Nothing; what it finds is a local optimum: no other choice for any single row is better.
 //!
 //! # Reference
-//! Schultheis, Wydmuch, Kotłowski, Babbar and Dembczyński, NeurIPS 2023.
+//! Schultheis, Wydmuch, Kotłowski, Babbar and Dembczyński, "Generalized test utilities for long-tail performance in extreme multi-label
+//! classification", NeurIPS 2023.
+//!
+//! ```
+//! use unmissed::{data::Scores, optimize::Optimization, request::OptimizeRequest};
+//! // Two rows alike: by probability both would get label 0, but coverage wants each label once.
+//! let scores = Scores::from_rows(2, [[(0, 0.9f32), (1, 0.8)], [(0, 0.9), (1, 0.8)]])?;
+//! let request = OptimizeRequest { metric: "coverage".parse()?, method: "bca".parse()?, k: 1, ..OptimizeRequest::default() };
+//! let found = Optimization::new(&scores, OptimizeRequest { positives: "stored".parse()?, ..request })?.run()?;
+//! let mut labels = [found.predictions.row(0).0[0], found.predictions.row(1).0[0]];
+//! labels.sort_unstable();
+//! assert_eq!(labels, [0, 1]);
+//! # Ok::<(), unmissed::Error>(())
+//! ```
 
 use super::step::{Work, step};
 use super::{Found, Method, Search, greedy};

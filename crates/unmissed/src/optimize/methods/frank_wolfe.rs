@@ -13,6 +13,16 @@
 //! # Reference
 //! Schultheis, Kotłowski, Wydmuch, Babbar, Borman and Dembczyński, "Consistent algorithms for multi-label classification with macro-at-k
 //! metrics", ICLR 2024.
+//!
+//! ```
+//! use unmissed::{data::Scores, optimize::Optimization, request::OptimizeRequest};
+//! // By probability all rows would get label 0.
+//! let scores = Scores::from_rows(6, (0..100).map(|i| [(0u32, 0.6f32), (1 + i % 4, 0.4), (5, 0.05)]))?;
+//! let request = OptimizeRequest { metric: "macro-f".parse()?, method: "frank-wolfe".parse()?, k: 1, ..OptimizeRequest::default() };
+//! let found = Optimization::new(&scores, OptimizeRequest { positives: "stored".parse()?, ..request })?.run()?;
+//! assert_eq!(found.predictions.row(6).0, [3]);
+//! # Ok::<(), unmissed::Error>(())
+//! ```
 
 use super::{Found, Method, Search};
 use crate::error::{Error, Result};

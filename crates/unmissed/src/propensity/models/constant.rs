@@ -56,6 +56,8 @@ impl PropensityModel for Constant {
 #[derive(Debug)]
 struct Flat;
 
+impl crate::sealed::Sealed for Flat {}
+
 impl Curve for Flat {
     fn name(&self) -> &'static str {
         "constant"

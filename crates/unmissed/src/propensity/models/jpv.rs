@@ -27,7 +27,7 @@ use crate::propensity::{At, Curve, CurveParameter, Hint, ParameterScale, Phi, Sa
 use crate::spec::{Named, Spec};
 
 /// See the module's page.
-pub(super) struct Jpv;
+pub(crate) struct Jpv;
 
 static PRESETS: &[Preset] = &[
     Preset {
@@ -100,6 +100,8 @@ impl PropensityModel for Jpv {
 
 #[derive(Debug)]
 struct JpvCurve;
+
+impl crate::sealed::Sealed for JpvCurve {}
 
 impl Curve for JpvCurve {
     fn name(&self) -> &'static str {

@@ -77,6 +77,8 @@ const GAMMA: CurveParameter = CurveParameter { name: "gamma", low: 0.0, high: 20
 #[derive(Debug)]
 struct PowerCurve;
 
+impl crate::sealed::Sealed for PowerCurve {}
+
 impl Curve for PowerCurve {
     fn name(&self) -> &'static str {
         "power"
@@ -109,6 +111,8 @@ impl Curve for PowerCurve {
 
 #[derive(Debug)]
 struct RelativeCurve;
+
+impl crate::sealed::Sealed for RelativeCurve {}
 
 impl Curve for RelativeCurve {
     fn name(&self) -> &'static str {

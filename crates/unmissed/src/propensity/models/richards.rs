@@ -84,6 +84,8 @@ impl PropensityModel for Richards {
 #[derive(Debug)]
 struct RichardsCurve;
 
+impl crate::sealed::Sealed for RichardsCurve {}
+
 impl Curve for RichardsCurve {
     fn name(&self) -> &'static str {
         "richards"

@@ -1,7 +1,7 @@
 //! `table:FILE`: propensities from a file, one for each label.
 //!
 //! The file is a csv of propensities or has one inverse propensity per line; see [`table_file`](crate::propensity::table_file).
-//! In experiments with injected noise this is the right model: the table that `mask` wrote, phi of the clean counts.
+//! In experiments in which labels were removed, this is the right model: the table that `mask` wrote, phi of the complete counts.
 //!
 //! # Assumes
 //! That the file's labels are those of the data, in the same order. Only their number can be checked.

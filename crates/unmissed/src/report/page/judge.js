@@ -9,12 +9,12 @@
   const key = (pair) => `${pair[ROW]} ${pair[LABEL]}`;
   const places = new Map(pairs.map((pair, place) => [key(pair), place]));
   const store = `unmissed-judge-${mark}`;
-  let said = new Array(pairs.length).fill(""), done = [], here = 0, keeps = true, exported = true;
+  let relevance = new Array(pairs.length).fill(""), done = [], here = 0, keeps = true, exported = true;
 
   /** Keeps everything in the browser; a browser that refuses is told of, since a closed tab would lose judgements. */
   function keep() {
     try {
-      localStorage.setItem(store, JSON.stringify({ said, done, judge: part("judge").value }));
+      localStorage.setItem(store, JSON.stringify({ relevance, done, judge: part("judge").value }));
     } catch {
       keeps = false;
       part("message").textContent = "This browser does not store judgements: export them before you close the page.";
@@ -24,8 +24,10 @@
   function restore() {
     try {
       const kept = JSON.parse(localStorage.getItem(store) ?? "null");
-      if (!kept || !Array.isArray(kept.said) || kept.said.length !== pairs.length) return;
-      said = kept.said.map((value) => (value in WORDS ? value : ""));
+      // Earlier versions stored them under `said`.
+      const stored = kept?.relevance ?? kept?.said;
+      if (!Array.isArray(stored) || stored.length !== pairs.length) return;
+      relevance = stored.map((value) => (value in WORDS ? value : ""));
       done = (Array.isArray(kept.done) ? kept.done : []).filter((place) => Number.isInteger(place) && place >= 0 && place < pairs.length);
       part("judge").value = String(kept.judge ?? "");
     } catch {
@@ -37,13 +39,13 @@
   function open(from) {
     for (let step = 0; step < pairs.length; step += 1) {
       const place = (from + step) % pairs.length;
-      if (said[place] === "") return place;
+      if (relevance[place] === "") return place;
     }
     return from;
   }
 
   function show() {
-    const pair = pairs[here], judged = said.filter((value) => value !== "").length;
+    const pair = pairs[here], judged = relevance.filter((value) => value !== "").length;
     const cell = (name) => (at(name) < 0 ? "" : pair[at(name)]);
     part("label").textContent = cell("label_name") || `label ${pair[LABEL]}`;
     part("label-id").textContent = pair[LABEL];
@@ -54,10 +56,10 @@
     part("count").textContent = `Pair ${here + 1} of ${pairs.length}, ${judged} judged`;
     part("progress").max = pairs.length;
     part("progress").value = judged;
-    part("said").textContent = said[here] === "" ? (judged === pairs.length ? "" : "Not judged yet.") : `Judged: ${WORDS[said[here]]}.`;
-    if (judged === pairs.length) part("said").textContent += " All pairs are judged: export the csv.";
-    document.querySelectorAll("[data-says]").forEach((button) => {
-      button.setAttribute("aria-pressed", String(said[here] !== "" && button.dataset.says === said[here]));
+    part("judgement").textContent = relevance[here] === "" ? (judged === pairs.length ? "" : "Not judged yet.") : `Judged: ${WORDS[relevance[here]]}.`;
+    if (judged === pairs.length) part("judgement").textContent += " All pairs are judged: export the csv.";
+    document.querySelectorAll("[data-judgement]").forEach((button) => {
+      button.setAttribute("aria-pressed", String(relevance[here] !== "" && button.dataset.judgement === relevance[here]));
     });
     part("undo").disabled = done.length === 0;
     part("back").disabled = here === 0;
@@ -65,7 +67,7 @@
   }
 
   function judge(value) {
-    said[here] = value;
+    relevance[here] = value;
     done.push(here);
     here = open(here);
     exported = false;
@@ -77,7 +79,7 @@
   function undo() {
     const last = done.pop();
     if (last === undefined) return;
-    said[last] = "";
+    relevance[last] = "";
     here = last;
     exported = false;
     keep();
@@ -98,7 +100,7 @@
   function csv() {
     const judgeName = part("judge").value.trim();
     const lines = pairs.map((pair, place) => {
-      const cells = pair.map((cell, column) => (column === RELEVANT ? said[place] : quoted(cell)));
+      const cells = pair.map((cell, column) => (column === RELEVANT ? relevance[place] : quoted(cell)));
       return [...cells, quoted(judgeName)].join(",");
     });
     return `${[...columns, "judge"].join(",")}\n${lines.join("\n")}\n`;
@@ -112,7 +114,7 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     exported = true;
-    part("message").textContent = `Exported ${said.filter((value) => value !== "").length} judgements of ${pairs.length} pairs.`;
+    part("message").textContent = `Exported ${relevance.filter((value) => value !== "").length} judgements of ${pairs.length} pairs.`;
   }
 
   /** Records of a csv, with quotes as RFC 4180 has them. */
@@ -147,8 +149,8 @@
       const place = places.get(`${(line[row] ?? "").trim()} ${(line[label] ?? "").trim()}`);
       if (!(value in WORDS)) counts.unreadable += 1;
       else if (place === undefined) counts.unknown += 1;
-      else if (said[place] === "") { said[place] = value; counts.filled += 1; }
-      else counts[said[place] === value ? "same" : "different"] += 1;
+      else if (relevance[place] === "") { relevance[place] = value; counts.filled += 1; }
+      else counts[relevance[place] === value ? "same" : "different"] += 1;
     }
     const words = [`Imported ${counts.filled} judgements`];
     if (counts.same) words.push(`${counts.same} were the same here`);
@@ -158,7 +160,7 @@
     return `${words.join("; ")}.`;
   }
 
-  document.querySelectorAll("[data-says]").forEach((button) => button.addEventListener("click", () => judge(button.dataset.says)));
+  document.querySelectorAll("[data-judgement]").forEach((button) => button.addEventListener("click", () => judge(button.dataset.judgement)));
   part("undo").addEventListener("click", undo);
   part("back").addEventListener("click", () => go(-1));
   part("forward").addEventListener("click", () => go(1));
@@ -177,8 +179,8 @@
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input[type=text]")) return;
-    const says = { r: "1", n: "0", u: "unsure" }[event.key.toLowerCase()];
-    if (says !== undefined) judge(says);
+    const value = { r: "1", n: "0", u: "unsure" }[event.key.toLowerCase()];
+    if (value !== undefined) judge(value);
     else if (event.key.toLowerCase() === "z" || event.key === "Backspace") undo();
     else if (event.key === "ArrowLeft" && !event.target.matches("#text")) go(-1);
     else if (event.key === "ArrowRight" && !event.target.matches("#text")) go(1);

@@ -19,7 +19,7 @@ pub(super) fn metrics(result: &AuditResult) -> Result<Vec<MetricView>> {
     let mut views: Vec<MetricView> = Vec::new();
     for row in rows {
         if views.iter().all(|view| view.name != row.metric) {
-            let metric = metrics::find(row.metric.split(':').next().unwrap_or(&row.metric))?;
+            let metric = metrics::of_spec(&row.metric)?;
             let tables = result.ks.iter().map(|k| table(result, &row.metric, *k, metric)).collect();
             views.push(MetricView { name: row.metric.clone(), summary: metric.summary(), tables });
         }

@@ -60,6 +60,12 @@ impl Pairs {
         let positives = stack.controlled.labels();
         let features = stack.controlled.features().ok_or_else(|| Error::value("the controlled set has no features"))?;
         let (rows, labels) = (positives.rows(), positives.cols());
+        // Rows are numbered with 32 bits here, labels everywhere.
+        if u32::try_from(rows).is_err() {
+            return Err(Error::value("the controlled set has too many rows")
+                .expected(format!("at most {}", u32::MAX))
+                .found(rows.to_string()));
+        }
         let n = stack.rows.max(1) as f64;
         let frequencies: Vec<f64> = stack.counts.iter().map(|count| ((*count as f64 + 0.5) / n).ln()).collect();
         let rates = match stack.shown {

@@ -69,7 +69,7 @@ impl<'a> TreeTrainer<'a> {
 
     /// The propensities of labels; if the request names a model, they are taken for its values.
     #[must_use]
-    pub fn propensities(mut self, propensities: &'a Propensities) -> Self {
+    pub fn propensity(mut self, propensities: &'a Propensities) -> Self {
         self.propensities = Some(propensities);
         self.request.propensity.get_or_insert(TrainPropensity::Given);
         self
