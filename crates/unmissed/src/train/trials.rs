@@ -1,7 +1,7 @@
 //! Rows and labels on which training tries settings: a part of the rows is held out, a sample of the labels stands for all.
 
 use super::checked::CheckedTraining;
-use super::fit::{Layout, blocks};
+use super::fit::{Layout, blocks, counts};
 use super::label_sample::label_sample;
 use super::ranking::Ranking;
 use super::tune::Staged;
@@ -65,12 +65,7 @@ impl Trials {
         let labels = training.data.labels();
         let seed = training.seed.wrapping_add(round << 32);
         let Ok((rows, held_out)) = split_rows_for(Purpose::HeldOut, labels.rows(), holdout, seed) else { return Ok(None) };
-        let count = |rows: &[usize]| {
-            let mut counts = vec![0u64; labels.cols()];
-            rows.iter().flat_map(|row| labels.row_ids(*row)).for_each(|label| counts[*label as usize] += 1);
-            counts
-        };
-        let (all_counts, held_counts) = (count(&rows), count(&held_out));
+        let (all_counts, held_counts) = (counts(labels, &rows), counts(labels, &held_out));
         let mut known: Vec<usize> = (0..labels.cols()).filter(|label| all_counts[*label] > 0).collect();
         known.sort_by_key(|label| std::cmp::Reverse(all_counts[*label]));
         let positives = known.iter().map(|label| held_counts[*label]).sum::<u64>() as usize;
@@ -86,10 +81,10 @@ impl Trials {
         for (place, row) in (0u32..).zip(&held_out) {
             sampled.row_ids(*row).iter().for_each(|label| observed[*label as usize].push(place));
         }
-        let counts: Vec<u64> = sample.iter().map(|label| all_counts[*label]).collect();
+        let sample_counts: Vec<u64> = sample.iter().map(|label| all_counts[*label]).collect();
         let held_out = training.features.select_rows(&held_out);
-        let (sampled, propensities) = (Dataset::new(None, sampled)?, vec![1.0; counts.len()]);
-        Ok(Some(Trials { sampled, labels: sample, rows, held_out, observed, counts, all_counts, propensities }))
+        let (sampled, propensities) = (Dataset::new(None, sampled)?, vec![1.0; sample_counts.len()]);
+        Ok(Some(Trials { sampled, labels: sample, rows, held_out, observed, counts: sample_counts, all_counts, propensities }))
     }
 
     /// Observed pairs of held-out rows and labels of the sample.
