@@ -141,7 +141,7 @@ impl App {
 }
 
 /// Lines without anything that steers a terminal: names of files and models come from elsewhere.
-fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
