@@ -12,7 +12,7 @@ use app::App;
 use clap::Parser;
 use std::io::Write;
 use std::process::ExitCode;
-use unmissed::data::{printable, remove_unfinished};
+use unmissed::data::{printable, printable_lines, remove_unfinished};
 
 /// How good is a multi-label model really, when its labels are incomplete and long-tailed?
 #[derive(Parser)]
@@ -61,7 +61,7 @@ fn parsed() -> Cli {
             Err(same) if same.use_stderr() => same.exit(),
             // What was wrong has become right, such as text that was not UTF-8.
             _ => {
-                let _ = writeln!(std::io::stderr(), "{}", app::harmless(error.render().to_string().trim_end()));
+                let _ = writeln!(std::io::stderr(), "{}", printable_lines(error.render().to_string().trim_end()));
                 std::process::exit(error.exit_code())
             }
         }

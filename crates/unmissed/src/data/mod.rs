@@ -57,7 +57,7 @@ pub use output::{Output, remove_unfinished};
 pub use rank_frequency::{RankCount, rank_frequency};
 pub use rate::Rate;
 pub use ratings::Ratings;
-pub use safe_text::{brief, printable, printable_json, spreadsheet_safe};
+pub use safe_text::{brief, printable, printable_json, printable_lines, spreadsheet_safe};
 pub(crate) use source::Bytes;
 pub use source::Source;
 pub(crate) use split::split_rows_for;

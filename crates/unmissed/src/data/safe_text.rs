@@ -23,6 +23,16 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Lines, each of them printable, for messages that have several.
+///
+/// ```
+/// use unmissed::data::printable_lines;
+/// assert_eq!(printable_lines("a\n\tb\n"), "a\n\\tb\n");
+/// ```
+pub fn printable_lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
+
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
