@@ -110,7 +110,7 @@ impl Line {
         match self {
             Line::Observed => "observed",
             Line::Known => "one propensity per label, known",
-            Line::Clipped => "the same, inverses clipped at 10",
+            Line::Clipped => "the same, inverses clipped at 3",
             Line::Normalized => "the same, normalized",
             Line::Measured => "one propensity per label, measured",
             Line::Rows => "propensities by row, measured",

@@ -28,6 +28,8 @@ const BUDGET: u64 = 500;
 const WRONG: f64 = 0.05;
 /// How likely a label is in an incomplete later snapshot.
 const LATER: f64 = 0.9;
+/// The largest inverse propensity of clipped values, which some labels of every world exceed.
+const CLIP: f64 = 3.0;
 /// The share of pairs that are shown.
 const SHOWN: f64 = 0.1;
 
@@ -54,6 +56,7 @@ pub(super) fn run(context: &Context<'_>, way: Way, seed: u64) -> Result<Vec<Seen
         k: KList::new(&[1, 5])?,
         metrics: Some(specs(&["precision", "recall", "abandonment"])?),
         interval: IntervalKind::Mask,
+        clip: Some(CLIP),
         seed,
         ..EvaluateRequest::default()
     };
