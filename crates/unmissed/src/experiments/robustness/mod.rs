@@ -169,7 +169,7 @@ impl Experiment for Robustness {
     }
 
     fn duration(&self) -> Took {
-        Took { quick: "1 min", full: "10 min" }
+        Took { quick: "2 min", full: "13 min" }
     }
 
     fn run(&self, context: &Context<'_>) -> Result<Outcome> {
