@@ -14,7 +14,7 @@ let browser;
 before(async () => {
   const names = Array.from({ length: 120 }, (_, label) => (label === 0 ? hostile : `item ${label}, "the ${label}th"`));
   writeFileSync(join(folder, "labels.txt"), names.join("\n"));
-  const texts = Array.from({ length: 900 }, (_, row) => JSON.stringify({ text: `=user ${row} ${hostile}\nlikes <b>many</b> things & "quotes"` }));
+  const texts = Array.from({ length: 900 }, (_, row) => JSON.stringify({ text: `=user ${row} ${hostile}\nlikes <b>many</b>; =things & "quotes"` }));
   writeFileSync(join(folder, "rows.jsonl"), texts.join("\n"));
   run("annotate", "plan", "--test", "test.txt", "--predictions", "popular.txt", "--predictions", "learned.txt", "--budget", "40", "--check-observed", "5",
     "--label-names", "labels.txt", "--row-text", "rows.jsonl:text", "-o", "judged");
@@ -88,6 +88,9 @@ test("export and import round-trip, and the command line reads the export", asyn
   assert.match(await tab.locator("#judgement").textContent(), /All pairs are judged/);
   const { text } = await exported(tab);
   assert.equal(relevance(text).filter((value) => value === "").length, 0);
+  const lines = text.trim().split("\n");
+  assert.equal(lines.length, 46, "a pair is a line, also where its text has several");
+  assert.ok(lines[1].includes("\\nlikes <b>many</b>;' =things"), lines[1]);
   const file = join(folder, "judged", "anna.csv");
   writeFileSync(file, text);
   const printed = run("evaluate", "--test", "test.txt", "--predictions", "popular.txt", "--predictions", "learned.txt", "--judged", "judged/anna.csv",

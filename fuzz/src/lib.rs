@@ -2,6 +2,7 @@
 
 pub mod pages;
 pub mod requests;
+pub mod runs;
 pub mod seal;
 pub mod tables;
 

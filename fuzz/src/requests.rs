@@ -6,10 +6,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use unmissed::audit::Audit;
 use unmissed::data::{Dataset, Dense, LabelStats, Labels, Scores};
+use unmissed::evaluate::judged::{AnnotationPlan, PlanData};
 use unmissed::evaluate::{Evaluation, Tally};
 use unmissed::optimize::Optimization;
 use unmissed::propensity::rows::MatchedRows;
-use unmissed::request::{AuditRequest, EvaluateRequest, OptimizeRequest, TrainRequest};
+use unmissed::request::{AnnotateRequest, AuditRequest, EvaluateRequest, OptimizeRequest, TrainRequest};
 use unmissed::train::Trainer;
 
 /// What fields may hold: specs of every registry, lists, and numbers inside and outside of what makes sense. Whole numbers are small,
@@ -211,6 +212,30 @@ fn optimize_with(input: &mut Unstructured<'_>) -> Result<()> {
     }
     if let Ok(optimized) = optimization.run() {
         assert!((0..rows).all(|row| optimized.predictions.row(row).0.len() <= k));
+    }
+    Ok(())
+}
+
+/// Plans pairs to judge as a random request says.
+pub fn annotate(bytes: &[u8]) {
+    let mut input = Unstructured::new(bytes);
+    let _ = annotate_with(&mut input);
+}
+
+fn annotate_with(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some(request) = request::<AnnotateRequest>(input)? else { return Ok(()) };
+    let (rows, train_rows, cols) = (input.int_in_range(0..=6)?, input.int_in_range(1..=6)?, input.int_in_range(1..=6)?);
+    let (truth, train) = (labels(input, rows, cols)?, labels(input, train_rows, cols)?);
+    let (a, b) = (scores(input, rows, cols)?, scores(input, rows, cols)?);
+    let stats = LabelStats::of(&train);
+    let models = [("a", &a), ("b;c", &b)];
+    let models = &models[..input.int_in_range(0..=2)?];
+    let data = PlanData { truth: &truth, models, train: input.arbitrary::<bool>()?.then_some(&stats) };
+    let (budget, observed) = (request.budget, request.check_observed);
+    if let Ok(plan) = AnnotationPlan::new(&data, &request) {
+        let pairs = plan.pairs();
+        assert!(pairs.len() as u64 <= budget.saturating_add(observed), "{} pairs of {budget} and {observed}", pairs.len());
+        assert!(pairs.iter().all(|pair| pair.probability > 0.0 && pair.probability <= 1.0));
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 use std::ops::Range;
+use unmissed::data::formats::{Content, ReadOptions, read_source};
+use unmissed::data::{Labels, Source};
 
 /// The most bytes of data that a header may claim: those that are not there are zeros.
 const MOST_DATA: usize = 1 << 16;
@@ -102,6 +104,41 @@ pub fn tally(bytes: &[u8]) -> Option<Vec<u8>> {
     let body = [head, &(end as u64).to_le_bytes()[..], &rest[..end.max(rest.len().saturating_sub(sum))]].concat();
     let sum = if is_old { sum_of_version_2(&body).to_le_bytes().to_vec() } else { blake3::hash(&body).as_bytes().to_vec() };
     Some([body, sum].concat())
+}
+
+/// An audit and its top lists: JSON, and what is behind it.
+pub fn audit(bytes: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (_, end) = first_object(bytes)?;
+    Some((bytes[..end].to_vec(), bytes[end..].to_vec()))
+}
+
+/// The same as of these test rows, with the number of models and the checksums redone. None where there are no lists that fit.
+pub fn audit_of(bytes: &[u8], test: &Labels<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (mut json, end) = first_object(bytes)?;
+    let lists = bytes[end..].to_vec();
+    let options = ReadOptions { format: Some("npz".parse().ok()?), ..ReadOptions::default() };
+    let Content::Scores(matrix) = read_source(Source::of_bytes("input", lists.clone()).ok()?, &options).ok()? else { return None };
+    let kept = json.get_mut("top_lists")?.as_object_mut()?;
+    kept.insert("models".into(), (0..matrix.rows() / test.rows()).map(|model| model.to_string()).collect());
+    kept.insert("blake3".into(), checksum_of_labels(&matrix.pattern()).into());
+    let rows = serde_json::json!({ "rows": test.rows(), "labels": test.cols(), "blake3": checksum_of_labels(test) });
+    json.insert("test_rows".into(), rows);
+    Some((serde_json::to_vec(&json).ok()?, lists))
+}
+
+/// The checksum of labels, those of a row in their order.
+fn checksum_of_labels(labels: &Labels<'_>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(labels.cols() as u64).to_le_bytes());
+    for row in 0..labels.rows() {
+        let mut sorted = labels.row_ids(row).to_vec();
+        sorted.sort_unstable();
+        hasher.update(&(sorted.len() as u64).to_le_bytes());
+        for label in &sorted {
+            hasher.update(&label.to_le_bytes());
+        }
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 /// FNV-1a over words of eight bytes.

@@ -7,6 +7,7 @@ use crate::run::{How, run, run_owned};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use unmissed::Result;
 use unmissed::data::formats::{self, Content, ReadOptions};
@@ -151,4 +152,10 @@ pub(crate) fn generate<'py>(
     all.set_item("tables", tables)?;
     all.set_item("notes", generated.notes)?;
     Ok(all)
+}
+
+/// A text in one line that cannot steer a terminal.
+#[pyfunction]
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    unmissed::data::printable(text)
 }

@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use crate::evaluate::{compat_values, evaluate};
     #[pymodule_export]
-    use crate::files::{generate, read, set_max_size, stats, write, write_text};
+    use crate::files::{generate, printable, read, set_max_size, stats, write, write_text};
     #[pymodule_export]
     use crate::mask::mask;
     #[pymodule_export]

@@ -67,6 +67,23 @@ def test_names_come_from_frames_and_binarizers(y, scores, frames, tmp_path):
         um.audit(y, scores, label_names=list("abcdefga"))
 
 
+def test_what_is_shown_of_hostile_names_steers_no_terminal(y, scores):
+    evil = "evil\x1b]0;pwned\x07\x9b31m\u202e"
+    shown = "evil\\u{1b}]0;pwned\\u{7}\\u{9b}31m\\u{202e}"
+    two = {evil: scores, "b": -scores}
+    report = um.evaluate(y, two, train=y, propensity=um.Propensities(np.full(LABELS, 0.5), evil))
+    found = um.audit(y, two)
+    for text in (repr(report), repr(found), repr(found.report)):
+        assert shown in text
+        assert all(one == "\n" or one.isprintable() for one in text)
+    assert any(row.model == evil for row in report.rows), "the text itself is unchanged"
+    for refused in (lambda: um.evaluate(y, scores, metrics=[evil]), lambda: um.read(f"{evil}.txt")):
+        with pytest.raises((ValueError, OSError)) as error:
+            refused()
+        assert all(one == "\n" or one.isprintable() for one in str(error.value))
+        assert str(error.value).count("pwned") == 1
+
+
 def test_label_matrices_hold_zeros_and_ones(y, scores):
     import scipy.sparse as sp
 

@@ -95,7 +95,7 @@ class Audit:
 
     def __repr__(self) -> str:
         lines = [self.headline, *self.sentences, *(f"{one.code} {one.severity}: {one.message}" for one in self.findings)]
-        return "\n".join(lines)
+        return "\n".join(map(_core.printable, lines))
 
     def _repr_html_(self) -> str:
         sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)

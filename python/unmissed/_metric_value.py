@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _core
 from ._choices import lengths
 from ._evaluate import evaluate
 
@@ -37,7 +38,7 @@ def metric_value(
     )
     for finding in report.findings:
         if finding.code in _MISALIGNED:
-            warnings.warn(f"{finding.code}: {finding.message}; {finding.advice}", stacklevel=3)
+            warnings.warn(_core.printable(f"{finding.code}: {finding.message}; {finding.advice}"), stacklevel=3)
     if len({row.propensity for row in report.rows}) > 1:
         raise ValueError("several propensity models give several values; use um.evaluate")
     by_k = {row.k: np.nan if row.value is None else row.value for row in report.rows}

@@ -254,8 +254,9 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        There is no ``sample_weight``: propensities weight pairs of a row and a label, and a weight of the row would multiply all of them.
-        Repeat rows, or leave them out; labels are weighted by `weights`.
+        There is no ``sample_weight``: the choice of a loss and a decay on held-out rows, and calibration, assume that rows count
+        equally, as do all intervals, so weights of rows would have to enter each of them. Repeating rows is not the same, since copies of
+        a row can end up on both sides of such a choice. Labels are weighted by `weights`.
         """
         if isinstance(X, Data):
             data = X

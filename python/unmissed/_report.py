@@ -199,11 +199,12 @@ class Report:
         parts = []
         for propensity, head, body in self._tables():
             if propensity is not None:
-                parts.append(f"Propensities: {propensity}")
-            widths = [max(map(len, column)) for column in zip(head, *body)]
-            parts += ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in [head, *body]]
+                parts.append(_core.printable(f"Propensities: {propensity}"))
+            table = [list(map(_core.printable, line)) for line in [head, *body]]
+            widths = [max(map(len, column)) for column in zip(*table)]
+            parts += ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
             parts.append("")
-        parts += [f"{finding.code} {finding.severity}: {finding.message}" for finding in self.findings]
+        parts += [_core.printable(f"{finding.code} {finding.severity}: {finding.message}") for finding in self.findings]
         return "\n".join(parts).rstrip()
 
     def _repr_html_(self) -> str:

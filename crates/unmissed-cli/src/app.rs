@@ -4,7 +4,7 @@ use crate::args::Global;
 use crate::bar::Bar;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use unmissed::data::printable;
+use unmissed::data::printable_lines;
 use unmissed::error::ErrorKind;
 use unmissed::progress::Progress;
 use unmissed::report::{Document, Limit, Screen, renderers};
@@ -123,8 +123,8 @@ impl App {
     pub(crate) fn note(&self, text: &str) {
         if !self.global.quiet {
             self.bar.clear();
-            // A closed standard error leaves nobody to tell.
-            let _ = writeln!(io::stderr(), "{}", harmless(text));
+            // Names of files and models come from elsewhere, and must not steer the terminal. A closed standard error leaves nobody to tell.
+            let _ = writeln!(io::stderr(), "{}", printable_lines(text));
         }
     }
 
@@ -136,13 +136,8 @@ impl App {
             Failure::Stdout(cause) => format!("error: cannot write to standard output: {cause}"),
             Failure::Gate(why) => format!("failed: {why}"),
         };
-        let _ = writeln!(io::stderr(), "{}", harmless(&text));
+        let _ = writeln!(io::stderr(), "{}", printable_lines(&text));
     }
-}
-
-/// Lines without anything that steers a terminal: names of files and models come from elsewhere.
-fn harmless(text: &str) -> String {
-    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// The width that tables may take: the terminal's, or any in a pipe.

@@ -12,7 +12,7 @@ use app::App;
 use clap::Parser;
 use std::io::Write;
 use std::process::ExitCode;
-use unmissed::data::remove_unfinished;
+use unmissed::data::{printable, printable_lines, remove_unfinished};
 
 /// How good is a multi-label model really, when its labels are incomplete and long-tailed?
 #[derive(Parser)]
@@ -28,7 +28,7 @@ const AFTER_HELP: &str =
     "Exit codes: 0 success, 1 a gate of audit or a claim of reproduce failed, 2 wrong usage or bad input, 130 interrupted.";
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parsed();
     // Not being able to watch for Ctrl-C is no reason not to work: the default action still stops the process.
     let _ = ctrlc::set_handler(|| {
         remove_unfinished();
@@ -47,4 +47,23 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// The arguments. Clap repeats wrong ones as they are, and the names of files come from elsewhere (`unmissed convert *`): so the
+/// complaint is made from printable arguments.
+fn parsed() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        if !error.use_stderr() {
+            error.exit();
+        }
+        let shown = std::env::args_os().map(|argument| printable(&argument.to_string_lossy()).into_owned());
+        match Cli::try_parse_from(shown) {
+            Err(same) if same.use_stderr() => same.exit(),
+            // What was wrong has become right, such as text that was not UTF-8.
+            _ => {
+                let _ = writeln!(std::io::stderr(), "{}", printable_lines(error.render().to_string().trim_end()));
+                std::process::exit(error.exit_code())
+            }
+        }
+    })
 }

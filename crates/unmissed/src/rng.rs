@@ -68,6 +68,8 @@ pub(crate) enum Purpose {
     TreeSteps = 45,
     /// Which rows decide how the lanes of trees compare (stream 0).
     TreeHoldout = 46,
+    /// Which judgements of an experiment are wrong, by row.
+    JudgeErrors = 47,
 }
 
 /// The stream for `index` under `purpose`.

@@ -10,6 +10,7 @@ use unmissed::data::formats::Content;
 use unmissed::data::{Dataset, LabelStats, MaskBy, MaskShape, Masked};
 use unmissed::propensity::{Propensities, models, table_file};
 use unmissed::report::{Document, Table};
+use unmissed::{Error, Result};
 
 /// Remove labels with known propensities, by default independently; writes the propensities beside the data
 #[derive(clap::Args)]
@@ -35,9 +36,9 @@ pub(crate) struct Args {
     /// Strength of --by: log odds per standard deviation
     #[arg(long, value_name = "S", default_value_t = MaskShape::default().strength, requires = "by", allow_negative_numbers = true)]
     strength: f64,
-    /// --by group: number of groups into which rows fall at random
-    #[arg(long, value_name = "N", default_value_t = MaskBy::DEFAULT_GROUPS, requires = "by")]
-    groups: u32,
+    /// --by group: number of groups into which rows fall at random [default: 10]
+    #[arg(long, value_name = "N", requires = "by")]
+    groups: Option<u32>,
     /// --by rank: predictions for the rows of DATA
     #[arg(long, value_name = "FILE", requires = "by", required_if_eq("by", "rank"))]
     predictions: Option<Model>,
@@ -74,8 +75,25 @@ impl By {
     }
 }
 
+impl Args {
+    /// What the given kind of --by does not use would be ignored.
+    fn check(&self) -> Result<()> {
+        let Some(by) = self.by else { return Ok(()) };
+        let unused = |option: &str, user: By| {
+            let found = format!("--by {}", by.name());
+            Err(Error::value(format!("{option} would be ignored")).expected(format!("--by {}", user.name())).found(found))
+        };
+        match by {
+            By::Row | By::Group if self.predictions.is_some() => unused("--predictions", By::Rank),
+            By::Row | By::Rank if self.groups.is_some() => unused("--groups", By::Group),
+            _ => Ok(()),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     args::check_output(&args.output, &[&args.data])?;
+    args.check()?;
     let model = models::parse(&args.propensity)?;
     let data = args.reading.dataset(&args.data, app)?;
     app.progress().begin("masking", 0);
@@ -85,7 +103,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let by = match args.by {
         None => None,
         Some(By::Row) => Some(MaskBy::Row),
-        Some(By::Group) => Some(MaskBy::Group(args.groups)),
+        Some(By::Group) => Some(MaskBy::Group(args.groups.unwrap_or(MaskBy::DEFAULT_GROUPS))),
         Some(By::Rank) => scores.as_ref().map(MaskBy::Rank),
     };
     let shape = MaskShape { correlation: args.correlation, by, strength: args.strength };

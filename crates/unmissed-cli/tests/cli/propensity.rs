@@ -60,6 +60,24 @@ fn masking_is_repeatable_and_writes_the_propensities_that_it_used() {
 
 /// The propensities that `mask` wrote come back from the two snapshots within their noise.
 #[test]
+fn options_that_a_mask_would_ignore_are_refused() {
+    let dir = Workdir::with_data();
+    let before = dir.files();
+    let mask = "mask test.txt --propensity power:gamma=0.5 -o out.txt --by";
+    for (options, expected) in [
+        ("row --predictions p.txt", "--predictions would be ignored: expected --by rank, found --by row"),
+        ("group --predictions p.txt", "--predictions would be ignored: expected --by rank, found --by group"),
+        ("row --groups 5", "--groups would be ignored: expected --by group, found --by row"),
+        ("rank --predictions p.txt --groups 5", "--groups would be ignored: expected --by group, found --by rank"),
+    ] {
+        assert_eq!(dir.run(&format!("{mask} {options}")).refused(), expected);
+    }
+    assert_eq!(dir.files(), before);
+    dir.run(&format!("{mask} rank --predictions p.txt")).ok();
+    dir.run(&format!("{mask} group --groups 5")).ok();
+}
+
+#[test]
 fn estimates_find_what_masking_did() {
     let dir = Workdir::new();
     dir.run("generate balls -o . --labels 20 --dim 2 --radius 0.2,0.8 --train-rows 20000 --test-rows 1 --seed 2").ok();

@@ -105,12 +105,106 @@ fn names_of_strangers_are_harmless_in_every_output() {
     assert!(dir.read("labels.csv").contains("'=HYPERLINK(1)0"));
 }
 
+/// What no terminal may get: control characters, among them those of C1, and characters that turn the direction of writing.
+fn is_harmless(c: char) -> bool {
+    c == '\n' || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+}
+
+#[test]
+fn models_named_by_strangers_are_harmless_in_csv_and_json() {
+    let dir = Workdir::with_data();
+    let evil = "a\u{9b}\u{202e}\u{1b};=1,\"";
+    let name = |file: &str| dir.path(&format!("{evil}{file}")).display().to_string();
+    std::fs::copy(dir.path("known.csv"), name("p.csv")).unwrap();
+    let table = format!("table:{evil}p.csv");
+    let show = ["propensity", "show", "power", &table, "--train", "train.txt"];
+    let printed = dir.run_args(&[&show[..], &["--format", "csv"]].concat()).ok();
+    dir.run_args(&[&show[..], &["-o", "both.csv"]].concat()).ok();
+    for text in [printed, dir.read("both.csv")] {
+        assert!(text.chars().all(is_harmless), "{text:?}");
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with(r#""table:a\u{9b}\u{202e}\u{1b};'=1,""p.csv",11,"#), "{last}");
+    }
+    let evil = "a\u{9b}\u{202e}\u{1b}";
+    let model = format!("{evil}=p.txt");
+    let audit = ["audit", "--train", "train.txt", "--test", "test.txt", "--predictions", &model, "-o", "page.html"];
+    let printed = dir.run_args(&[&audit[..], &["--json", "audit.json", "--format", "json"]].concat()).ok();
+    for (what, text) in [("printed", printed), ("in the file", dir.read("audit.json"))] {
+        assert!(text.chars().all(is_harmless), "{what}");
+        let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(parsed.to_string().contains(&serde_json::json!(evil).to_string()), "{what}: the text itself is unchanged");
+    }
+}
+
+#[test]
+fn the_page_for_judges_has_nothing_that_its_csv_may_not_have() {
+    let dir = Workdir::with_data();
+    let names: Vec<String> = (0..12).map(|label| format!("{}\u{9b}{label}", EVIL[label % EVIL.len()])).collect();
+    dir.write("names.txt", (names.join("\n") + "\n").as_bytes());
+    let text = serde_json::json!({ "text": "first\r\n\tsecond \u{202e}\u{1b}" });
+    dir.write("rows.jsonl", format!("{text}\n").repeat(100).as_bytes());
+    dir.run(
+        "annotate plan --test test.txt --predictions p.txt --budget 60 --label-names names.txt --row-text rows.jsonl:text -o plan",
+    )
+    .ok();
+    let page = dir.read("plan/judge.html");
+    assert!(page.chars().all(|c| c == '\t' || is_harmless(c)));
+    let data = page.split_once("id=\"pairs\">").unwrap().1.split_once("</script>").unwrap().0;
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let cells: Vec<&str> = data["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|pair| pair.as_array().unwrap())
+        .map(|cell| cell.as_str().unwrap())
+        .collect();
+    assert!(cells.iter().all(|cell| cell.chars().all(|c| c == '\t' || is_harmless(c))), "{cells:?}");
+    assert!(cells.contains(&"first\n\tsecond \\u{202e}\\u{1b}"), "lines are kept for reading");
+}
+
 #[test]
 fn names_in_messages_do_not_steer_the_terminal() {
     let dir = Workdir::new();
     let finished = dir.run("stats evil\u{1b}[31m.txt");
     assert_eq!(finished.code, Some(2));
     assert!(finished.stderr.contains("evil\\u{1b}[31m.txt") && !finished.stderr.contains('\u{1b}'), "{:?}", finished.stderr);
+}
+
+#[test]
+fn wrong_arguments_do_not_steer_the_terminal() {
+    let dir = Workdir::new();
+    let evil = "evil\u{1b}]0;pwned\u{7}\u{202e}\n\u{9b}31m.txt";
+    for arguments in [
+        vec!["convert", "a.txt", "b.txt", evil],
+        vec![evil],
+        vec!["stats", "--threads", evil],
+        vec!["mask", "a.txt", "--propensity", "power", "-o", "b.txt", "--by", evil],
+        vec!["stats", "a.txt", &format!("--{evil}")],
+    ] {
+        let finished = dir.run_args(&arguments);
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        let is_harmless = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(finished.stderr.chars().all(is_harmless), "{arguments:?}: {:?}", finished.stderr);
+        assert!(finished.stderr.contains("evil\\u{1b}]0;pwned\\u{7}\\u{202e}\\n\\u{9b}31m.txt"), "{}", finished.stderr);
+    }
+    for (argument, start) in [("--help", "How good is"), ("--version", "unmissed ")] {
+        assert!(dir.run_args(&[argument, evil]).ok().starts_with(start));
+    }
+}
+
+/// Text that is not UTF-8 is wrong, and its printable form would be right.
+#[cfg(unix)]
+#[test]
+fn arguments_that_are_not_text_are_named_without_steering_the_terminal() {
+    use std::os::unix::ffi::OsStrExt;
+    let wrong = std::ffi::OsStr::from_bytes(b"power\x1b[31m\xff");
+    let output = Workdir::new().command().args(["propensity", "show", "--train", "a.txt"]).arg(wrong).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        output.stderr.starts_with(b"error: ") && !output.stderr.contains(&0x1b),
+        "{:?}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]

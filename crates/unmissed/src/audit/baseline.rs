@@ -7,7 +7,7 @@
 use super::builder::Audit;
 use super::result::AuditResult;
 use crate::data::formats::{self, Content, ReadOptions};
-use crate::data::{Csr, Labels, Output, Source};
+use crate::data::{Csr, Labels, Output, Source, printable_json};
 use crate::error::{Error, Result};
 use crate::top_k::top_k;
 use rayon::prelude::*;
@@ -129,10 +129,10 @@ impl Audit<'_> {
         let models = self.models.iter().map(|(name, _)| name.clone()).collect();
         result.top_lists = Some(KeptLists { models, depth, blake3: checksum(&lists.pattern()) });
         let beside = lists_path(path);
-        let json = serde_json::to_vec(&*result).map_err(|cause| Error::value(format!("cannot be written as json: {cause}")))?;
+        let json = serde_json::to_string(&*result).map_err(|cause| Error::value(format!("cannot be written as json: {cause}")))?;
         formats::write(&Content::Scores(lists), &beside, Some("npz"))?;
         let mut output = Output::create(path)?;
-        output.put(&json)?;
+        output.put(printable_json(&json).as_bytes())?;
         output.finish()?;
         Ok(vec![path.to_path_buf(), beside])
     }

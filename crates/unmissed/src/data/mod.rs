@@ -6,6 +6,7 @@
 //! a controlled part of them. [`Names`] and [`Texts`] are what labels and rows are called.
 
 pub mod csr;
+mod csv_writer;
 mod dataset;
 mod file_stamp;
 mod folder;
@@ -36,6 +37,8 @@ mod text;
 mod triples;
 
 pub use csr::{Csr, Labels, Scores};
+pub(crate) use csv_writer::CsvWriter;
+pub use csv_writer::csv_cell;
 pub use dataset::{Dataset, Dense, Features};
 pub use folds::Folds;
 pub use ignore::{IgnoredDigest, IgnoredPairs};
@@ -54,7 +57,7 @@ pub use output::{Output, remove_unfinished};
 pub use rank_frequency::{RankCount, rank_frequency};
 pub use rate::Rate;
 pub use ratings::Ratings;
-pub use safe_text::{brief, printable, spreadsheet_safe};
+pub use safe_text::{brief, printable, printable_json, printable_lines, spreadsheet_safe};
 pub(crate) use source::Bytes;
 pub use source::Source;
 pub(crate) use split::split_rows_for;

@@ -21,14 +21,15 @@ pub fn remove_unfinished() {
 }
 
 /// Where a link to nothing points: the file is to appear there, and the link to stay.
-fn end_of_links(path: &Path) -> PathBuf {
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     const MOST: usize = 40;
     let mut end = path.to_path_buf();
     for _ in 0..MOST {
-        let Ok(next) = fs::read_link(&end) else { break };
+        let Ok(next) = fs::read_link(&end) else { return Ok(end) };
         end = end.parent().map_or(next.clone(), |folder| folder.join(&next));
     }
-    end
+    // A file that took the place of one of the links would change what the others point to.
+    Err(io::Error::other("its symbolic links lead in a circle"))
 }
 
 /// The cause alone, without the temporary name that `tempfile` adds to its text.
@@ -94,7 +95,7 @@ impl Output {
         let path = path.as_ref();
         let failed = |cause| Error::io("cannot create", path, cause);
         // Devices and pipes are written to, not replaced; a link keeps pointing at the file that it points at.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| end_of_links(path));
+        let target = fs::canonicalize(path).or_else(|_| end_of_links(path)).map_err(failed)?;
         let existing = fs::metadata(&target).ok();
         if existing.as_ref().is_some_and(|m| m.is_dir()) {
             return Err(Error::value("is a directory").expected("the name of a file to write").in_file(path));
@@ -209,6 +210,23 @@ mod tests {
         })
         .unwrap();
         assert_eq!(*synced.borrow(), [(false, false), (true, true)]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_a_circle_stay_and_are_refused() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b, own] = ["a", "b", "own"].map(|name| folder.path().join(name));
+        symlink("b", &a).unwrap();
+        symlink("a", &b).unwrap();
+        symlink("own", &own).unwrap();
+        for path in [&a, &b, &own] {
+            let message = format!("{:#}", Output::create(path).err().unwrap());
+            assert!(message.contains("lead in a circle"), "{message}");
+            assert!(fs::symlink_metadata(path).unwrap().is_symlink());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 
     #[test]

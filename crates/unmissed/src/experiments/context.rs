@@ -1,7 +1,7 @@
 //! What experiments work with, and where finished parts are kept.
 
 use super::data_folders::{DataFolder, YahooR3};
-use crate::data::Output;
+use crate::data::{Output, printable_json};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use serde::Serialize;
@@ -80,9 +80,9 @@ impl Context<'_> {
 
 /// Writes anything as JSON.
 fn write_json(path: &Path, content: &impl Serialize) -> Result<()> {
-    let bytes = serde_json::to_vec(content).map_err(|cause| Error::value(format!("cannot be written as json: {cause}")))?;
+    let json = serde_json::to_string(content).map_err(|cause| Error::value(format!("cannot be written as json: {cause}")))?;
     let mut output = Output::create(path)?;
-    output.put(&bytes)?;
+    output.put(printable_json(&json).as_bytes())?;
     output.finish()
 }
 

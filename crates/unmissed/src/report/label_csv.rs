@@ -4,7 +4,7 @@
 //! them.
 
 use crate::audit::{AuditResult, LabelLine, Share};
-use crate::data::{Output, spreadsheet_safe};
+use crate::data::{CsvWriter, Output, spreadsheet_safe};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -34,9 +34,9 @@ pub fn write(result: &AuditResult, path: &Path) -> Result<()> {
     let table = &result.all_labels;
     let (k, source) = (table.k.to_string(), table.propensities.as_ref().map_or("", |p| &p.source));
     let mut output = Output::create(path)?;
-    let mut writer = csv::WriterBuilder::new().buffer_capacity(1 << 18).from_writer(&mut output);
-    let mut write = || -> std::result::Result<(), csv::Error> {
-        writer.write_record(HEADER)?;
+    let mut writer = CsvWriter::new(&mut output);
+    let mut write = || -> std::io::Result<()> {
+        writer.record(HEADER)?;
         for label in 0..table.len() {
             let line = table.line(label);
             let name = spreadsheet_safe(line.name.as_deref().unwrap_or(""));
@@ -44,7 +44,7 @@ pub fn write(result: &AuditResult, path: &Path) -> Result<()> {
             let back = of_label(&line, source);
             for scores in &line.models {
                 let [precision, recall] = [scores.precision, scores.recall].map(ends);
-                writer.write_record(
+                writer.record(
                     front
                         .iter()
                         .map(String::as_str)
@@ -56,11 +56,9 @@ pub fn write(result: &AuditResult, path: &Path) -> Result<()> {
                 )?;
             }
         }
-        writer.flush()?;
         Ok(())
     };
-    write().map_err(|cause| Error::io("cannot write", path, std::io::Error::other(cause)))?;
-    drop(writer);
+    write().map_err(|cause| Error::io("cannot write", path, cause))?;
     output.finish()
 }
 

@@ -2,7 +2,7 @@
 
 use super::label_csv::number;
 use crate::audit::{AuditResult, ChanceFrom, RowToCheck};
-use crate::data::{Output, spreadsheet_safe};
+use crate::data::{CsvWriter, Output, spreadsheet_safe};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -29,17 +29,15 @@ pub fn write(result: &AuditResult, path: &Path) -> Result<()> {
     let rows = &result.rows_to_check;
     let kinds = [("possibly missing", &rows.possibly_missing), ("error", &rows.errors)];
     let mut output = Output::create(path)?;
-    let mut writer = csv::Writer::from_writer(&mut output);
-    let mut write = || -> std::result::Result<(), csv::Error> {
-        writer.write_record(HEADER)?;
+    let mut writer = CsvWriter::new(&mut output);
+    let mut write = || -> std::io::Result<()> {
+        writer.record(HEADER)?;
         for (kind, row) in kinds.iter().flat_map(|(kind, rows)| rows.iter().map(move |row| (kind, row))) {
-            writer.write_record(record(kind, row))?;
+            writer.record(record(kind, row))?;
         }
-        writer.flush()?;
         Ok(())
     };
-    write().map_err(|cause| Error::io("cannot write", path, std::io::Error::other(cause)))?;
-    drop(writer);
+    write().map_err(|cause| Error::io("cannot write", path, cause))?;
     output.finish()
 }
 

@@ -2,6 +2,7 @@
 
 use unmissed::experiments::{Claim, ClaimVerdict, Context, EXPERIMENTS, Outcome, Size, YahooR3, data_folders, find, page};
 use unmissed::progress::Silent;
+use unmissed::report::Cell;
 
 fn context(size: Size) -> Context<'static> {
     Context { size, seed: 0, data: Vec::new(), yahoo_r3: None, kept: None, progress: &Silent }
@@ -86,7 +87,13 @@ fn joint_learning_and_tails_have_a_line_for_each_model() {
 #[test]
 fn every_estimate_is_tried_with_labels_that_go_missing_in_every_way() {
     let outcome = run("robustness");
-    assert_eq!(outcome.tables[0].rows().len(), 35);
+    assert_eq!(
+        outcome.tables[0].rows().len(),
+        5 * 11 + 4 + 1 + 2,
+        "five ways with all estimates, and what faulty evidence affects"
+    );
+    let has_numbers = |row: &[Cell]| !matches!(row[2], Cell::Missing);
+    assert!(outcome.tables[0].rows().all(has_numbers), "every line has an error of precision@1");
     // What models rank first is observed more often: one propensity per label says too much, by any count.
     assert!(outcome.claims.iter().any(|claim| claim.what == "precision@1, labels missing by rank: judged pairs is right"));
 }

@@ -59,7 +59,8 @@ pub(super) fn deliver(app: &App, output: &Output, all: &[(String, Values<'_>)], 
 fn write_csv(all: &[(String, Values<'_>)], mut put: impl FnMut(&str) -> Result<()>) -> Result<()> {
     let [(_, values)] = all else {
         for (place, (name, values)) in all.iter().enumerate() {
-            let name = if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.clone() };
+            let safe = data::spreadsheet_safe(name);
+            let name = data::csv_cell(&safe);
             let mut first = true;
             values.write_to(|piece| {
                 let mut text = String::with_capacity(piece.len() * 2);
@@ -69,7 +70,7 @@ fn write_csv(all: &[(String, Values<'_>)], mut put: impl FnMut(&str) -> Result<(
                             text.extend(["model,", line, "\n"]);
                         }
                     } else {
-                        text.extend([name.as_str(), ",", line, "\n"]);
+                        text.extend([&*name, ",", line, "\n"]);
                     }
                 }
                 put(&text)

@@ -1,7 +1,7 @@
 //! Pairs to judge as csv.
 
 use super::plan::AnnotationPlan;
-use crate::data::{Names, Output, Texts, spreadsheet_safe};
+use crate::data::{CsvWriter, Names, Output, Texts, spreadsheet_safe};
 use crate::error::{Error, Result, digits};
 use std::path::Path;
 
@@ -63,14 +63,11 @@ fn safe(names: &PairNames<'_>, row: u32, label: u32) -> Vec<String> {
 
 fn write<'h>(path: &Path, header: impl Iterator<Item = &'h str>, records: impl Iterator<Item = Vec<String>>) -> Result<()> {
     let mut output = Output::create(path)?;
-    let failed = |cause: csv::Error| Error::value(format!("cannot write the csv: {cause}")).in_file(path);
-    {
-        let mut writer = csv::Writer::from_writer(&mut output);
-        writer.write_record(header).map_err(failed)?;
-        for record in records {
-            writer.write_record(record).map_err(failed)?;
-        }
-        writer.flush().map_err(|cause| Error::io("cannot write", path, cause))?;
+    let mut writer = CsvWriter::new(&mut output);
+    let failed = |cause| Error::io("cannot write", path, cause);
+    writer.record(header).map_err(failed)?;
+    for record in records {
+        writer.record(record).map_err(failed)?;
     }
     output.finish()
 }

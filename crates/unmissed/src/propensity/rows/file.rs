@@ -1,7 +1,7 @@
 //! Row models in files: JSON, with a version.
 
 use super::RowModel;
-use crate::data::{Output, Source};
+use crate::data::{Output, Source, printable_json};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -11,9 +11,9 @@ pub(super) const VERSION: u32 = 2;
 impl RowModel {
     /// Writes the model.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        let bytes = serde_json::to_vec(self).map_err(|cause| Error::value(format!("cannot write the row model ({cause})")))?;
+        let json = serde_json::to_string(self).map_err(|cause| Error::value(format!("cannot write the row model ({cause})")))?;
         let mut output = Output::create(path)?;
-        output.put(&bytes)?;
+        output.put(printable_json(&json).as_bytes())?;
         output.finish()
     }
 

@@ -1,6 +1,7 @@
 //! All scores as csv, for the link on the page.
 
 use crate::audit::AuditResult;
+use crate::data::{csv_cell, spreadsheet_safe};
 
 /// One line for each number, with the digits that six places of a share need.
 pub(super) fn scores(result: &AuditResult) -> Vec<u8> {
@@ -9,16 +10,9 @@ pub(super) fn scores(result: &AuditResult) -> Vec<u8> {
     let complete = result.truth.iter().flat_map(|truth| &truth.rows).map(|row| (row, "complete labels"));
     for (row, estimator) in result.evaluation.rows.iter().map(|row| (row, row.estimator.name())).chain(complete) {
         let words = [&*row.metric, &row.k.to_string(), estimator, row.propensity.as_deref().unwrap_or(""), &row.group, &row.model]
-            .map(quoted);
+            .map(|word| csv_cell(&spreadsheet_safe(word)).into_owned());
         let numbers = [row.value, row.se, row.low, row.high].map(number);
         text += &format!("{},{},{}\n", words.join(","), numbers.join(","), row.n);
     }
     text.into_bytes()
-}
-
-/// A text as csv has it. What a spreadsheet would take for a formula gets a quote in front.
-fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

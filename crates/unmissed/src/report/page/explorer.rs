@@ -2,6 +2,7 @@
 
 use crate::audit::order_map::{MOST_A, MOST_B};
 use crate::audit::{AuditResult, Explorer};
+use crate::data::printable_json;
 use crate::error::{Error, Result};
 
 pub(super) struct ExplorerView {
@@ -39,9 +40,9 @@ impl ExplorerView {
 /// JSON in which no text can end the script element or be taken for markup.
 pub(super) fn in_script(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
-    for c in json.chars() {
+    for c in printable_json(json).chars() {
         match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
+            '<' | '>' | '&' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => safe.push(c),
         }
     }

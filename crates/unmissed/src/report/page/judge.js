@@ -91,10 +91,12 @@
     show();
   }
 
-  /** A text as csv has it. What a spreadsheet would take for a formula gets a quote in front. */
+  /**
+   * A text as csv has it, in one line. What a spreadsheet would take for a formula, also behind a semicolon, gets a quote in front.
+   */
   function quoted(text) {
-    const safe = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
-    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    const safe = text.replace(/(^|;)(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/g, "$1'").replaceAll("\n", "\\n").replaceAll("\t", "\\t");
+    return /[",;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   }
 
   function csv() {

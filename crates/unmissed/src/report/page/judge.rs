@@ -2,7 +2,7 @@
 
 use super::explorer::in_script;
 use super::with_nonce;
-use crate::data::Output;
+use crate::data::{Output, printable_lines};
 use crate::error::{Error, Result, digits};
 use crate::evaluate::judged::{AnnotationPlan, PairNames};
 use askama::Template;
@@ -51,7 +51,7 @@ pub fn render(plan: &AnnotationPlan, names: &PairNames<'_>, heading: &str) -> Re
     let cells = pairs.iter().map(|pair| {
         let numbers = [pair.round.to_string(), pair.row.to_string(), pair.label.to_string(), digits(pair.probability)];
         let own = numbers.into_iter().chain([pair.stratum.to_owned(), String::new()]);
-        own.chain(names.cells(pair.row, pair.label).into_iter().map(str::to_owned)).collect()
+        own.chain(names.cells(pair.row, pair.label).into_iter().map(readable)).collect()
     });
     let mut data = Data { mark: String::new(), columns: columns.collect(), pairs: cells.collect() };
     let written =
@@ -70,6 +70,11 @@ pub fn render(plan: &AnnotationPlan, names: &PairNames<'_>, heading: &str) -> Re
         page.nonce = nonce.to_owned();
         page.render()
     })
+}
+
+/// A text whose lines and tabs are kept, for reading; the rest is printable, since what the browser exports is opened elsewhere.
+fn readable(text: &str) -> String {
+    text.replace("\r\n", "\n").split('\t').map(printable_lines).collect::<Vec<_>>().join("\t")
 }
 
 /// Writes the page to a file, which appears whole or not at all.

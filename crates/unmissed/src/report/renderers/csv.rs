@@ -1,6 +1,6 @@
 //! Comma-separated values, for spreadsheets and data frames.
 //!
-//! A header and the rows, quoted as RFC 4180 says, lines ended by a newline, numbers in full precision, missing values
+//! A header and the rows, quoted as RFC 4180 says (and cells with a semicolon, at which some spreadsheets divide lines), lines ended by a newline, numbers in full precision, missing values
 //! empty. Tables with the same columns, one after the other, come out as one; before a table with other columns there is an
 //! empty line. Titles, units and notes are left out. A document may have a table of its own for this renderer.
 //!
@@ -9,10 +9,10 @@
 //! texts as they are.
 
 use super::Renderer;
-use crate::data::spreadsheet_safe;
+use crate::data::{CsvWriter, spreadsheet_safe};
 use crate::report::{Cell, Column, Document, Screen, Table};
 use crate::spec::Named;
-use std::io::{self, Write};
+use std::io;
 
 /// See the [module](self).
 pub(super) struct Csv;
@@ -47,29 +47,18 @@ impl Renderer for Csv {
 }
 
 fn write_table(table: &Table, header: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut writer = ::csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(out);
+    let mut writer = CsvWriter::new(out);
     if header {
-        writer.write_record(table.columns().iter().map(|column| spreadsheet_safe(&column.name).into_owned()))?;
+        writer.record(table.columns().iter().map(|column| spreadsheet_safe(&column.name)))?;
     }
-    let mut digits = Vec::new();
     for row in table.rows() {
-        for cell in row {
-            digits.clear();
-            match cell {
-                Cell::Text(text) => writer.write_field(spreadsheet_safe(text).as_bytes())?,
-                Cell::Int(number) => {
-                    write!(digits, "{number}")?;
-                    writer.write_field(&digits)?;
-                }
-                Cell::Float(number, _) => {
-                    // The shortest digits that read back as the same number, with an exponent where it is far from 1.
-                    write!(digits, "{number:?}")?;
-                    writer.write_field(&digits)?;
-                }
-                Cell::Missing => writer.write_field("")?,
-            }
-        }
-        writer.write_record(None::<&[u8]>)?;
+        writer.record(row.iter().map(|cell| match cell {
+            Cell::Text(text) => spreadsheet_safe(text),
+            Cell::Int(number) => number.to_string().into(),
+            // The shortest digits that read back as the same number, with an exponent where it is far from 1.
+            Cell::Float(number, _) => format!("{number:?}").into(),
+            Cell::Missing => "".into(),
+        }))?;
     }
-    writer.flush()
+    Ok(())
 }

@@ -2,9 +2,11 @@
 //!
 //! Writes [`Document::data`], indented. A document without data has its tables written instead: one table as a list of
 //! objects with the columns' names as keys, several as an object of such lists under the tables' names. Numbers keep full
-//! precision; NaN and infinities, which JSON does not have, are null. Notes are not part of it.
+//! precision; NaN and infinities, which JSON does not have, are null. Notes are not part of it. Texts are as they were once the JSON
+//! is parsed, but what could steer a terminal is escaped ([`printable_json`]).
 
 use super::Renderer;
+use crate::data::printable_json;
 use crate::report::{Document, Screen, Table};
 use crate::spec::Named;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -27,12 +29,12 @@ impl Named for Json {
 
 impl Renderer for Json {
     fn render(&self, document: &Document, _screen: &Screen, out: &mut dyn io::Write) -> io::Result<()> {
-        match &document.tables[..] {
-            _ if !document.data.is_null() => serde_json::to_writer_pretty(&mut *out, &document.data)?,
-            [table] => serde_json::to_writer_pretty(&mut *out, &Rows(table))?,
-            tables => serde_json::to_writer_pretty(&mut *out, &Tables(tables))?,
-        }
-        writeln!(out)
+        let json = match &document.tables[..] {
+            _ if !document.data.is_null() => serde_json::to_string_pretty(&document.data)?,
+            [table] => serde_json::to_string_pretty(&Rows(table))?,
+            tables => serde_json::to_string_pretty(&Tables(tables))?,
+        };
+        writeln!(out, "{}", printable_json(&json))
     }
 }
 

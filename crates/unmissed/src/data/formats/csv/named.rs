@@ -1,6 +1,7 @@
 //! Predictions with names beside the ids, for people: `row,label,score,row_name,label_name`. Readers go by the ids.
 
 use crate::data::Scores;
+use crate::data::csv_writer::CsvWriter;
 use crate::data::names::Names;
 use crate::data::output::Output;
 use crate::data::safe_text::spreadsheet_safe;
@@ -27,8 +28,8 @@ pub fn write_named(scores: &Scores<'_>, labels: Option<&Names>, rows: Option<&Na
     let path = path.as_ref();
     let (_, plain) = Compression::of_name(path);
     let separator = match plain.extension().and_then(|ending| ending.to_str()) {
-        Some("csv") => b',',
-        Some("tsv") => b'\t',
+        Some("csv") => ',',
+        Some("tsv") => '\t',
         _ => {
             return Err(Error::value("names can only be written into a table")
                 .expected("a file that ends in .csv or .tsv")
@@ -39,24 +40,22 @@ pub fn write_named(scores: &Scores<'_>, labels: Option<&Names>, rows: Option<&Na
     labels.map_or(Ok(()), |names| names.check_len(scores.cols()))?;
     rows.map_or(Ok(()), |names| names.check_len(scores.rows()))?;
     let mut output = Output::create(path)?;
-    let mut writer = ::csv::WriterBuilder::new().delimiter(separator).from_writer(&mut output);
-    let mut write = || -> std::result::Result<(), ::csv::Error> {
+    let mut writer = CsvWriter::separated_by(separator, &mut output);
+    let mut write = || -> std::io::Result<()> {
         let named = [rows.map(|_| "row_name"), labels.map(|_| "label_name")];
-        writer.write_record(["row", "label", "score"].into_iter().chain(named.into_iter().flatten()))?;
+        writer.record(["row", "label", "score"].into_iter().chain(named.into_iter().flatten()))?;
         for row in 0..scores.rows() {
             let row_name = rows.and_then(|names| names.get(row)).map(spreadsheet_safe);
             for (label, score) in best_first(scores, row) {
                 let label_name = labels.and_then(|names| names.get(label as usize)).map(spreadsheet_safe);
                 let numbers = [row.to_string(), label.to_string(), score.to_string()];
                 let names = [row_name.as_deref(), label_name.as_deref()];
-                writer.write_record(numbers.iter().map(String::as_str).chain(names.into_iter().flatten()))?;
+                writer.record(numbers.iter().map(String::as_str).chain(names.into_iter().flatten()))?;
             }
         }
-        writer.flush()?;
         Ok(())
     };
-    write().map_err(|cause| Error::io("cannot write", path, std::io::Error::other(cause)))?;
-    drop(writer);
+    write().map_err(|cause| Error::io("cannot write", path, cause))?;
     output.finish()
 }
 
