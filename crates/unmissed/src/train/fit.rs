@@ -3,12 +3,13 @@
 use super::batches::Batches;
 use super::checked::{CheckedTraining, features};
 use super::held_out::{Chances, HeldOut};
+use super::lines::check_room;
 use super::plan::PLUGIN;
 use super::problem::{PairSource, Pairs, Problem};
 use super::rows::Rows;
 use super::{adam, dual, joint, newton};
 use crate::data::{Csr, Dataset, Labels, Rate};
-use crate::error::{Error, Result, megabytes};
+use crate::error::{Error, Result, byte_count};
 use crate::losses::{self, Loss};
 use crate::predict::{Block, Model};
 use crate::propensity::Propensities;
@@ -190,6 +191,7 @@ impl CheckedTraining<'_> {
     ) -> Result<Vec<Checkpoint>> {
         let (labels, normalize) = (self.data.labels(), self.normalize);
         let Layout { batches, in_turn } = layout;
+        check_room(batches.features(), self.labels().min(WIDTH))?;
         let counts = counts(labels, rows);
         let propensities = match self.solver {
             Solver::Joint(_) => joint::starts(self),
@@ -316,8 +318,8 @@ impl CheckedTraining<'_> {
         let blocks = memory / block.max(1);
         if blocks == 0 {
             return Err(Error::value("the memory limit is too small for one block of labels")
-                .expected(format!("at least {}", megabytes(block)))
-                .found(megabytes(memory)));
+                .expected(format!("at least {}", byte_count(block)))
+                .found(byte_count(memory)));
         }
         // As many as there are threads may start at any time, so more do not need a bound.
         Ok(if blocks as usize >= rayon::current_num_threads() { usize::MAX } else { blocks as usize })
