@@ -24,7 +24,7 @@ from unmissed import _core  # noqa: E402
 
 
 # There are no exceptions: a check that cannot hold would be named in expected_failed_checks, with its reason.
-@parametrize_with_checks([um.OneVsRest(), um.OneVsRest(propensity="jpv"), um.LabelTree()])
+@parametrize_with_checks([um.OneVsRest(), um.OneVsRest(propensity="jpv")])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 

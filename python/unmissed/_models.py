@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from .types import FeaturesLike, LabelsLike, NumbersLike, Path, PropensityLike, RateLike, TargetsLike, WeightsLike
 
 
-def warn_assumed(curve: str | None) -> None:
+def warn_assumed(curve: str | None, stacklevel: int = 4) -> None:
     """Says that nobody measured propensities that come from a curve."""
     if curve:
         measured = "unless its constants were fitted to a controlled set, nothing about missing labels was measured on these data"
-        warnings.warn(f"the propensities come from a curve ({curve}): {measured}", stacklevel=4)
+        warnings.warn(f"the propensities come from a curve ({curve}): {measured}", stacklevel=stacklevel)
 
 
-def warn_adjusted(shrunken: bool, raised: int, model_labels: int) -> None:
+def warn_adjusted(shrunken: bool, raised: int, model_labels: int, stacklevel: int = 4) -> None:
     """Says how the propensities that training used differ from those that were given."""
     if raised:
         how = "are observed more often than their propensity allows, and it was raised"
-        warnings.warn(f"{raised} of {model_labels} labels {how}", stacklevel=4)
+        warnings.warn(f"{raised} of {model_labels} labels {how}", stacklevel=stacklevel)
     if shrunken:
         how = "were shrunken towards their trend in label frequency: estimate_propensity('shrunken', ...) and fit(..., controlled=) avoid it"
-        warnings.warn(f"the propensities are mostly noise, judged by their own intervals, and {how}", stacklevel=4)
+        warnings.warn(f"the propensities are mostly noise, judged by their own intervals, and {how}", stacklevel=stacklevel)
 
 
 @listed("losses")

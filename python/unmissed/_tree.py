@@ -231,8 +231,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         with working(self.n_jobs, self.verbose) as how:
             self._take(_core.train_tree(_inputs.features(rows, "X"), labels, settings, how))
         adjusted = json.loads(self.model_.about).get("adjusted") or {"shrunken": False, "raised": 0}
-        warn_assumed(self.model_.curve)
-        warn_adjusted(adjusted["shrunken"], adjusted["raised"], len(self.classes_))
+        warn_assumed(self.model_.curve, stacklevel=3)
+        warn_adjusted(adjusted["shrunken"], adjusted["raised"], len(self.classes_), stacklevel=3)
         return self
 
     def _take(self, model: _core.Trees) -> None:
@@ -344,6 +344,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         -------
         scipy.sparse.csr_matrix of shape (n_rows, n_labels)
         """
+        check_is_fitted(self, "model_")
         found = self.predict_top_k(X, len(self.classes_), threshold=0.5)
         found.data = np.ones(found.nnz, int)
         found.sort_indices()

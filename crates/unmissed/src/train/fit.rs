@@ -3,7 +3,6 @@
 use super::batches::Batches;
 use super::checked::{CheckedTraining, features};
 use super::held_out::{Chances, HeldOut};
-use super::lines::check_room;
 use super::plan::PLUGIN;
 use super::problem::{PairSource, Pairs, Problem};
 use super::rows::Rows;
@@ -191,7 +190,6 @@ impl CheckedTraining<'_> {
     ) -> Result<Vec<Checkpoint>> {
         let (labels, normalize) = (self.data.labels(), self.normalize);
         let Layout { batches, in_turn } = layout;
-        check_room(batches.features(), self.labels().min(WIDTH))?;
         let counts = counts(labels, rows);
         let propensities = match self.solver {
             Solver::Joint(_) => joint::starts(self),

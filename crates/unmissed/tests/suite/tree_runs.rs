@@ -1,7 +1,7 @@
 //! Runs of training on trees: what an interrupted one keeps, what it is refused for, and what must not leave a file behind.
 
 use crate::common::trees::{observed, request, words};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use unmissed::data::{Dataset, Dense, Features, Labels};
@@ -146,25 +146,26 @@ fn the_size_is_estimated_before_training_and_checked_at_the_end() {
     let estimates = Mutex::new(Vec::new());
     let told = |size: SizeEstimate| estimates.lock().unwrap().push(size);
     let asked = TreeRequest { trees: 2, ..request("kmeans:branch=30,leaf=30") };
-    let trained = TreeTrainer::new(asked.clone()).train_to(&data, &to(&path("free"), false), &told).unwrap();
+    TreeTrainer::new(asked).train_to(&data, &to(&path("free"), false), &told).unwrap();
     let size = std::fs::metadata(path("free")).unwrap().len();
     let estimates = estimates.into_inner().unwrap();
     assert_eq!(estimates.iter().map(|estimate| estimate.from_parts).collect::<Vec<_>>(), [false, true]);
     let ratio = estimates[0].bytes as f64 / size as f64;
     assert!((0.7..1.4).contains(&ratio), "{} for {size}", estimates[0].bytes);
-    // A limit that the estimate keeps to and the file does not, whichever of the two is larger.
-    let most = trained.estimated_size.max(size - 1);
-    let bounded = |name: &str, most| {
-        TreeTrainer::new(asked.clone())
-            .train_to(&data, &TreeDestination { max_size: Some(most), ..to(&path(name), false) }, &|_| {})
-            .map_err(|error| error.to_string())
+    // The header of a small file is most of it, and no part of the estimate.
+    let little = words(60, 20, 15, 10);
+    let bounded = |name: &str, resume, most| {
+        let to = TreeDestination { max_size: Some(most), ..to(&path(name), resume) };
+        TreeTrainer::new(request("kmeans")).train_to(&little, &to, &|_| {}).map_err(|error| error.to_string())
     };
-    if most < size {
-        let refused = bounded("bounded", most).unwrap_err();
-        assert!(refused.contains("would become too large") && !path("bounded").exists(), "{refused}");
-    }
-    bounded("enough", trained.estimated_size.max(size)).unwrap();
-    assert!(bounded("tiny", 1).unwrap_err().contains("expected at most 1 B"));
+    let trained = bounded("little", false, 1 << 20).unwrap();
+    let size = std::fs::metadata(path("little")).unwrap().len();
+    assert!(trained.estimated_size < size, "{} and {size}", trained.estimated_size);
+    assert!(bounded("tiny", false, 1).unwrap_err().contains("expected at most 1 B"));
+    let refused = bounded("bounded", false, size - 1).unwrap_err();
+    assert!(refused.contains("would become too large") && !path("bounded").exists(), "{refused}");
+    bounded("bounded", true, size).unwrap();
+    assert!(std::fs::read(path("bounded")).unwrap() == std::fs::read(path("little")).unwrap());
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn later_labels_replace_the_observed_ones() {
     let complete = words(300, 80, 40, 9);
     let early = observed(&complete, |_| 0.5, 4);
     let folder = tempfile::tempdir().unwrap();
-    let path: PathBuf = folder.path().join("m");
+    let path = folder.path().join("m");
     let trainer = TreeTrainer::new(request("kmeans:branch=4,leaf=8")).later(complete.labels());
     let (model, about) = trainer.train(&early).unwrap();
     assert_eq!(model, TreeTrainer::new(request("kmeans:branch=4,leaf=8")).train(&complete).unwrap().0);
