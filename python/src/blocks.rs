@@ -73,7 +73,7 @@ pub(crate) fn begin_blocks(
 ) -> PyResult<Blocks> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
     let (request, propensities, weights) = settings.parts()?;
-    let to = Destination { path: to.0, resume: to.1, prune: None, half: false };
+    let to = Destination { path: to.0, resume: to.1, prune: settings.prune, half: settings.half };
     let run = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
         shared_trainer(request, propensities.as_ref(), weights.as_ref(), watch).begin_blocks(&data, &to)
@@ -121,9 +121,9 @@ pub(crate) fn finish_blocks(
 ) -> PyResult<()> {
     let (rows, labels) = (rows.slices()?, labels.slices()?);
     let (request, propensities, weights) = settings.parts()?;
+    let to = Destination { path, resume: true, prune: settings.prune, half: settings.half };
     run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
-        let to = Destination { path, resume: true, prune: None, half: false };
         shared_trainer(request, propensities.as_ref(), weights.as_ref(), watch).train_to(&data, &to).map(drop)
     })
 }

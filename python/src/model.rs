@@ -66,6 +66,10 @@ pub(crate) struct Settings<'py> {
     later: Option<Sparse<'py>>,
     /// Which rows have later labels, when not all do.
     later_rows: Option<Vec<bool>>,
+    /// Weights of at most this size are dropped.
+    pub(crate) prune: Option<f32>,
+    /// Whether files of the model have weights of half precision.
+    pub(crate) half: bool,
     seed: u64,
 }
 
@@ -172,7 +176,7 @@ pub(crate) fn train<'py>(
             Some((rows.slices()?, labels.slices()?, shown.as_ref().map(Sparse::slices).transpose()?))
         }
     };
-    let later_rows = settings.later_rows.clone();
+    let (later_rows, prune) = (settings.later_rows.clone(), settings.prune);
     let (model, trained) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
         let later = later.map(|later| later.labels()).transpose()?;
@@ -185,7 +189,12 @@ pub(crate) fn train<'py>(
         let validation_shown = validation.iter().filter_map(|(_, shown)| shown.as_ref());
         trainer = validation_shown.fold(trainer, Trainer::validation_shown);
         trainer = later.iter().fold(trainer, |trainer, later| trainer.later(later, later_rows.as_deref()));
-        trainer.train(&data)
+        let (model, trained) = trainer.train(&data)?;
+        let model = match prune {
+            Some(least) => model.prune(least)?,
+            None => model,
+        };
+        Ok((model, trained))
     })?;
     let found = PyDict::new(py);
     let propensities = trained.learned.as_ref().or(trained.used.as_ref());
@@ -322,9 +331,10 @@ impl Linear {
         Ok(scores_out(py, top))
     }
 
-    /// Writes the model's file.
-    fn save(&self, py: Python<'_>, path: PathBuf, how: How) -> PyResult<()> {
-        run(py, &how, |_| file::write(&self.model, &self.about, &path))
+    /// Writes the model's file, with weights of half precision if that is asked for.
+    fn save(&self, py: Python<'_>, path: PathBuf, half: bool, how: How) -> PyResult<()> {
+        let write = if half { file::write_half } else { file::write };
+        run(py, &how, |_| write(&self.model, &self.about, &path))
     }
 
     /// The bytes of the model's file.

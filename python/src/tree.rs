@@ -25,6 +25,9 @@ use unmissed::{Error, Result};
 pub(crate) struct Trees {
     model: TreeModel,
     about: About,
+    /// Bytes of the file as they were estimated after the first parts, for a model that was trained into one.
+    #[pyo3(get)]
+    estimated_size: Option<u64>,
 }
 
 /// How to train.
@@ -44,6 +47,7 @@ pub(crate) struct TreeSettings<'py> {
     normalize: Option<bool>,
     controlled: Option<ControlledRows<'py>>,
     judged: Option<JudgedSet<'py>>,
+    later: Option<Sparse<'py>>,
     memory: Option<String>,
     /// A file that the model is trained into, whether a run that was interrupted is resumed there, and the most bytes that it may have.
     output: Option<(PathBuf, bool, Option<String>)>,
@@ -63,6 +67,7 @@ impl TreeSettings<'_> {
             correction: self.correction.parse()?,
             clip: self.clip,
             controlled: None,
+            later: None,
             cost: self.cost,
             passes: self.passes,
             tolerance: self.tolerance,
@@ -102,6 +107,7 @@ pub(crate) fn train_tree(
         Some(JudgedSet(rows, labels, given)) => Some((rows.slices()?, labels.slices()?, given)),
         None => None,
     };
+    let later = settings.later.as_ref().map(Sparse::slices).transpose()?;
     let memory = settings.memory.as_deref().map(byte_size).transpose().map_err(exception)?;
     let output = match &settings.output {
         Some((path, resume, most)) => {
@@ -110,7 +116,7 @@ pub(crate) fn train_tree(
         }
         None => None,
     };
-    let (model, about) = run(py, &how, |watch| {
+    let (model, about, estimated_size) = run(py, &how, |watch| {
         let data = Dataset::new(Some(rows.features()?), labels.labels()?)?;
         let controlled = with_shown(controlled.as_ref())?;
         let judged = judged.map(|(rows, labels, given)| {
@@ -123,26 +129,30 @@ pub(crate) fn train_tree(
         trainer = propensities.iter().fold(trainer, TreeTrainer::propensity);
         trainer = controlled.iter().fold(trainer, |trainer, (data, shown)| trainer.controlled(data, shown.as_ref()));
         trainer = judged.iter().fold(trainer, |trainer, (rows, known)| trainer.judged(rows, known));
+        let later = later.map(|later| later.labels()).transpose()?;
+        trainer = later.iter().fold(trainer, TreeTrainer::later);
         match output {
-            None => trainer.train(&data),
-            Some(to) => trainer.train_to(&data, &to, &|_| {}).map(|trained| (trained.model, trained.about)),
+            None => trainer.train(&data).map(|(model, about)| (model, about, None)),
+            Some(to) => {
+                trainer.train_to(&data, &to, &|_| {}).map(|trained| (trained.model, trained.about, Some(trained.estimated_size)))
+            }
         }
     })?;
-    Ok(Trees { model, about })
+    Ok(Trees { model, about, estimated_size })
 }
 
 /// Reads the file of a model on trees.
 #[pyfunction]
 pub(crate) fn read_tree_model(py: Python<'_>, path: PathBuf, how: How) -> PyResult<Trees> {
     let (model, about) = run(py, &how, |_| file::read_tree(&path, true))?;
-    Ok(Trees { model, about })
+    Ok(Trees { model, about, estimated_size: None })
 }
 
 /// A model on trees from the bytes of its file.
 #[pyfunction]
 pub(crate) fn tree_of_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Trees> {
     let (model, about) = alone(py, || Source::of_bytes("model", bytes).and_then(file::read_tree_source))?;
-    Ok(Trees { model, about })
+    Ok(Trees { model, about, estimated_size: None })
 }
 
 /// What to search for, and how.
@@ -186,6 +196,12 @@ impl Trees {
     #[getter]
     fn inverse_propensities<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         self.model.inverse_propensities().map(|inverse| inverse.to_vec().into_pyarray(py))
+    }
+
+    /// The curve behind the propensities, when they come from one.
+    #[getter]
+    fn curve(&self) -> Option<String> {
+        self.about.propensity.as_ref().and_then(|origin| origin.curve()).map(|curve| curve.short())
     }
 
     /// Request, propensity and seed as JSON.

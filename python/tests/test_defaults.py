@@ -32,7 +32,7 @@ OF_PYTHON = {
     "audit": {"y_true", "y_pred", "train", "controlled", "later", "train_predictions", "truth", "n_labels", "judged", "judged_plan", "machine_judged",
               "baseline", "json", "label_names", "row_names", "row_text", "labels_csv", "rows_csv"},
     "optimize": {"scores", "train", "test", "n_labels"},
-    "train": set(),
+    "train": {"prune", "half"},
     "tree": set(),
 }
 

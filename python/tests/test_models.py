@@ -362,3 +362,17 @@ def test_training_says_what_it_thinks_of_its_propensities(balls):
     for model in (um.OneVsRest(propensity=direct), um.LabelTree(propensity=direct)):
         with pytest.warns(UserWarning, match="mostly noise"):
             model.fit(survey.train)
+
+
+def test_small_weights_are_dropped_and_files_can_have_half_precision(balls, tmp_path):
+    plain = um.OneVsRest("logistic", None, normalize=False).fit(balls.train.X, balls.train.y)
+    least = float(np.median(np.abs(plain.coef_)))
+    small = um.OneVsRest("logistic", None, normalize=False, prune=least, half=True).fit(balls.train.X, balls.train.y)
+    assert np.array_equal(small.coef_, np.where(np.abs(plain.coef_) > least, plain.coef_, 0))
+    plain.save(tmp_path / "plain")
+    small.save(tmp_path / "small")
+    assert (tmp_path / "small").stat().st_size < (tmp_path / "plain").stat().st_size
+    read = um.OneVsRest.load(tmp_path / "small").coef_
+    assert np.array_equal(read, small.coef_.astype(np.float16).astype(np.float32)) and not np.array_equal(read, small.coef_)
+    with pytest.raises(ValueError, match="finite number of at least 0"):
+        um.OneVsRest(prune=-1.0).fit(balls.train.X, balls.train.y)

@@ -11,6 +11,7 @@ from test_evaluate import CLI
 pytest.importorskip("sklearn", minversion="1.6")
 
 from sklearn.base import clone  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
 
 import unmissed as um  # noqa: E402
 
@@ -41,7 +42,10 @@ def test_the_best_labels_are_those_of_all_scores(balls, model):
     assert um.precision(balls.test, model.predict_top_k(balls.test.X), k=1) > 0.3
     with pytest.warns(UserWarning, match="ended at max_nodes on"):
         model.predict_top_k(balls.test.X, max_nodes=1)
-    assert model.predict_top_k(balls.test.X, beam=1).shape == (400, 30)
+    with pytest.warns(UserWarning, match="approximately the best"):
+        beam = model.predict_top_k(balls.test.X, beam=1)
+    # Scores are means over all trees, whichever labels are found.
+    assert beam[7].toarray() == pytest.approx(np.where(beam[7].toarray() > 0, scores[7], 0), rel=1e-5)
 
 
 def test_candidates_keep_their_order(balls, model):
@@ -88,6 +92,9 @@ def test_missing_labels_are_divided_by_their_propensity(balls):
             um.LabelTree(**broken).fit(balls.train)
     with pytest.raises(ValueError, match="requires y"):
         um.LabelTree().fit(balls.train.X)
+    for predict in ("predict", "predict_proba", "predict_top_k"):
+        with pytest.raises(NotFittedError):
+            getattr(um.LabelTree(), predict)(balls.test.X)
 
 
 def test_lines_rank_the_labels_of_new_rows(balls, model):
@@ -168,3 +175,30 @@ def test_runs_are_resumed(balls, model, tmp_path):
         again.fit(balls.train, resume=True)
     with pytest.raises(ValueError, match="does not hold one node"):
         again.fit(balls.train, memory=1)
+
+
+def test_later_labels_replace_the_observed_ones(balls):
+    early = balls.train.y.multiply(np.arange(30) % 2).tocsr()
+    model = um.LabelTree().fit(balls.train.X, early, later=balls.train.y)
+    assert (model.predict_top_k(balls.test.X) != um.LabelTree().fit(balls.train).predict_top_k(balls.test.X)).nnz == 0
+    assert model.label_counts_.tolist() == np.ravel(balls.train.y.sum(axis=0)).tolist()
+    with pytest.raises(ValueError, match="not those of the training rows"):
+        um.LabelTree().fit(balls.train.X, early, later=balls.train.y[1:])
+    with pytest.raises(ValueError, match="take no propensities"):
+        um.LabelTree(propensity="jpv").fit(balls.train.X, early, later=balls.train.y)
+
+
+def test_assumed_and_raised_propensities_are_told(balls):
+    with pytest.warns(UserWarning, match=r"come from a curve \(constant.*nothing about missing labels was measured") as told:
+        um.LabelTree(propensity="constant:p=0.9").fit(balls.train)
+    assert told[0].filename == __file__, "the warning points at the caller"
+    with pytest.warns(UserWarning, match="of 30 labels are observed more often than their propensity allows, and it was raised"):
+        um.LabelTree(propensity=np.full(30, 1e-6)).fit(balls.train)
+
+
+def test_sizes_are_estimated(balls, tmp_path):
+    path = tmp_path / "tree.safetensors"
+    model = um.LabelTree().fit(balls.train, path=path)
+    # The header, which is most of a file as small as this, is no part of the estimate.
+    assert model.summary_["bytes"] / 2 < model.estimated_size_ < path.stat().st_size
+    assert um.LabelTree().fit(balls.train).estimated_size_ is None

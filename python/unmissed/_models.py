@@ -32,14 +32,21 @@ if TYPE_CHECKING:
     from .types import FeaturesLike, LabelsLike, NumbersLike, Path, PropensityLike, RateLike, TargetsLike, WeightsLike
 
 
-def warn_adjusted(shrunken: bool, raised: int, model_labels: int) -> None:
+def warn_assumed(curve: str | None, stacklevel: int = 4) -> None:
+    """Says that nobody measured propensities that come from a curve."""
+    if curve:
+        measured = "unless its constants were fitted to a controlled set, nothing about missing labels was measured on these data"
+        warnings.warn(f"the propensities come from a curve ({curve}): {measured}", stacklevel=stacklevel)
+
+
+def warn_adjusted(shrunken: bool, raised: int, model_labels: int, stacklevel: int = 4) -> None:
     """Says how the propensities that training used differ from those that were given."""
     if raised:
         how = "are observed more often than their propensity allows, and it was raised"
-        warnings.warn(f"{raised} of {model_labels} labels {how}", stacklevel=4)
+        warnings.warn(f"{raised} of {model_labels} labels {how}", stacklevel=stacklevel)
     if shrunken:
         how = "were shrunken towards their trend in label frequency: estimate_propensity('shrunken', ...) and fit(..., controlled=) avoid it"
-        warnings.warn(f"the propensities are mostly noise, judged by their own intervals, and {how}", stacklevel=4)
+        warnings.warn(f"the propensities are mostly noise, judged by their own intervals, and {how}", stacklevel=stacklevel)
 
 
 @listed("losses")
@@ -103,6 +110,10 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     calibrate : bool, optional
         Whether scores are calibrated to log-odds on held-out rows, by a scale and a shift that depend on how often a label was
         observed. By default, if training chooses the decay itself. False: ``loss="auto"`` is ``"logistic"``.
+    prune : float, optional
+        Weights of at most this size are dropped after training.
+    half : bool, default False
+        Whether files of the model (`save`) have weights of half precision: smaller files, and differences that scores hardly show.
     random_state : int, RandomState or None, default 0
         Seed of all random choices. The same int gives the same model, on any number of threads.
     n_jobs : int, optional
@@ -172,6 +183,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         criterion: str | None = None,
         holdout: float = 0.1,
         calibrate: bool | None = None,
+        prune: float | None = None,
+        half: bool = False,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
         verbose: int = False,
@@ -196,6 +209,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.criterion = criterion
         self.holdout = holdout
         self.calibrate = calibrate
+        self.prune = prune
+        self.half = half
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -308,6 +323,8 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "validation": None,
             "later": None,
             "later_rows": None,
+            "prune": optional(number, self.prune, "prune"),
+            "half": bool(self.half),
             "seed": _seed(self.random_state),
         }
 
@@ -319,9 +336,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if found["unused"]:
             unused = "does not use propensities: loss='auto' does, or divide by them in predict_top_k"
             warnings.warn(f"'{self.loss}' {unused}", stacklevel=3)
-        if found["curve"]:
-            measured = "unless its constants were fitted to a controlled set, nothing about missing labels was measured on these data"
-            warnings.warn(f"the propensities come from a curve ({found['curve']}): {measured}", stacklevel=3)
+        warn_assumed(found["curve"])
         warn_adjusted(found["shrunken"], found["raised"], len(self.classes_))
         if found["unconverged"]:
             where = f"{found['unconverged']} of {len(self.classes_)} labels"

@@ -27,6 +27,7 @@ class Scoring:
     model_: _core.Linear
     kind_: str
     classes_: Array
+    half: bool
     n_rows_: int
     label_counts_: Any
     n_jobs: int | None
@@ -172,4 +173,4 @@ class Scoring:
         """Write the model into a file that the command line reads too."""
         check_is_fitted(self, "model_")
         with working(self.n_jobs, self.verbose) as how:
-            self.model_.save(file(path), how)
+            self.model_.save(file(path), bool(self.half), how)

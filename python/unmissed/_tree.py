@@ -14,7 +14,7 @@ from ._checks import array, file, number, optional, text, whole
 from ._data import Data, to_csr
 from ._ignored import ignored_pairs
 from ._inputs import Array, Matrix
-from ._models import _controlled, _of_matrix, _rows_of, _seed, warn_adjusted
+from ._models import _controlled, _of_matrix, _rows_of, _seed, warn_adjusted, warn_assumed
 from ._optimize import lines_of
 from ._propensity import as_propensities, propensities_of_counts
 from ._registry import listed
@@ -90,6 +90,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         Sizes of the trees and of their weights.
     recalibration_ : dict or None
         With a controlled set or judged pairs: what was compared on them, and whether probabilities are recalibrated (``taken``).
+    estimated_size_ : int or None
+        Trained into a file: the bytes that were estimated for it after the first parts, which `max_size` is compared with.
 
     Examples
     --------
@@ -151,6 +153,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         shown: LabelsLike | None = None,
         judged: JudgedPairs | Path | Sequence[Path] | None = None,
         judged_rows: Data | tuple[FeaturesLike, LabelsLike] | None = None,
+        later: LabelsLike | None = None,
         path: Path | None = None,
         resume: bool = False,
         max_size: str | int | None = None,
@@ -175,6 +178,9 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             Judged pairs of rows that are not trained on, as a controlled set.
         judged_rows : Data or (features, labels), optional
             Features and observed labels of the rows of `judged`.
+        later : labels, optional
+            A later snapshot of all training rows, in the same order: its labels replace the observed ones. Later labels of some rows
+            are for `OneVsRest`, which corrects the others by row-dependent propensities.
         path : path, optional
             A file to train the model into, as the command line does: finished parts of the trees are kept beside it until all are
             there, and only those in work are in memory.
@@ -182,7 +188,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             With `path`: continue a run that was interrupted. The model is the same as without an interruption.
         max_size : str or int, optional
             With `path`: do not make a file that is larger than this, ``"2GB"`` or a number of bytes. About how large it becomes is known after the
-            first parts, which are kept for `resume`.
+            first parts, and exactly before it is written; what is finished is kept for `resume`.
         memory : str or int, optional
             The most bytes that nodes in work may take on top of the data: ``"4GB"``, or a number.
 
@@ -216,6 +222,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
             "seed": _seed(self.random_state),
             "controlled": _controlled(controlled, rate, shown, labels.columns),
             "judged": _judged(judged, judged_rows, labels.columns),
+            "later": None if later is None else _inputs.labels(later, "later", labels.columns),
             "memory": _size(memory, "memory"),
             "output": None if path is None else (file(path), bool(resume), _size(max_size, "max_size")),
         }
@@ -224,7 +231,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         with working(self.n_jobs, self.verbose) as how:
             self._take(_core.train_tree(_inputs.features(rows, "X"), labels, settings, how))
         adjusted = json.loads(self.model_.about).get("adjusted") or {"shrunken": False, "raised": 0}
-        warn_adjusted(adjusted["shrunken"], adjusted["raised"], len(self.classes_))
+        warn_assumed(self.model_.curve, stacklevel=3)
+        warn_adjusted(adjusted["shrunken"], adjusted["raised"], len(self.classes_), stacklevel=3)
         return self
 
     def _take(self, model: _core.Trees) -> None:
@@ -232,6 +240,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         self.label_counts_: Any = model.label_counts
         self.n_rows_ = json.loads(model.about)["rows"]
         self.recalibration_ = json.loads(model.about).get("recalibration")
+        self.estimated_size_ = model.estimated_size
         self.summary_ = json.loads(model.summary)
         self.classes_ = np.arange(model.labels)
 
@@ -276,7 +285,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         ignore : str, path, array of shape (n_pairs, 2), sparse matrix or list of lists, optional
             Pairs that may not be predicted, as in `evaluate`.
         beam : int, optional
-            Only this many nodes of each level are opened: faster, and approximate.
+            Only this many nodes of each level are opened: faster, and approximate, as a warning says once. The scores are those of all
+            trees, but others of the row's labels may have higher ones.
         max_nodes : int, optional
             The most nodes that are opened per row and tree; a warning says on how many rows that ended the search.
 
@@ -301,6 +311,8 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         }
         with working(self.n_jobs, self.verbose) as how:
             found, capped = self.model_.top(rows, ranking, how)
+        if beam is not None:
+            warnings.warn("beam= opens only the best nodes of each level: the labels are approximately the best", stacklevel=2)
         if capped:
             warnings.warn(f"the search ended at max_nodes on {capped} rows, which may not have their best labels", stacklevel=2)
         return to_csr(found)
@@ -332,6 +344,7 @@ class LabelTree(BaseEstimator):  # type: ignore[misc]
         -------
         scipy.sparse.csr_matrix of shape (n_rows, n_labels)
         """
+        check_is_fitted(self, "model_")
         found = self.predict_top_k(X, len(self.classes_), threshold=0.5)
         found.data = np.ones(found.nnz, int)
         found.sort_indices()

@@ -217,17 +217,27 @@ pub(crate) fn check_output(output: &Path, inputs: &[&Path]) -> unmissed::Result<
 
 /// The same for several files: none is an input, and no two are the same.
 pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>, inputs: &[&Path]) -> unmissed::Result<()> {
-    let mut before: Vec<&Path> = Vec::new();
+    let mut before: Vec<PathBuf> = Vec::new();
     for output in outputs {
         check_output(output, inputs)?;
-        if before.contains(&output.as_path()) {
+        let place = place(output);
+        if before.contains(&place) {
             return Err(unmissed::Error::value("two outputs have this name, and one of them would be lost")
                 .hint("write into another file")
                 .in_file(output));
         }
-        before.push(output);
+        before.push(place);
     }
     Ok(())
+}
+
+/// Where a file is or will be, however its path is spelled.
+fn place(path: &Path) -> PathBuf {
+    let in_folder = |name| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        folder.canonicalize().ok().map(|folder| folder.join(name))
+    };
+    path.canonicalize().ok().or_else(|| path.file_name().and_then(in_folder)).unwrap_or_else(|| path.to_owned())
 }
 
 /// A folder for several output files, made when it is not there.

@@ -219,8 +219,20 @@ pub fn digits(number: f64) -> String {
 }
 
 /// A number of bytes, for people.
-pub(crate) fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
+///
+/// ```
+/// use unmissed::error::byte_count;
+/// assert_eq!([1, 1_500, 12_340_000, 999_960].map(byte_count), ["1 B", "1.5 kB", "12.3 MB", "1.0 MB"]);
+/// ```
+pub fn byte_count(bytes: u64) -> String {
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+    // What would be rounded to 1000.0 of a unit is 1.0 of the next.
+    let fits = |(_, size): &&(&str, f64)| bytes as f64 / size < 999.95;
+    let (unit, size) = units.iter().find(fits).unwrap_or(&units[3]);
+    format!("{:.1} {unit}", bytes as f64 / size)
 }
 
 /// A piece of a file as an error message may show it: short, printable, quoted.

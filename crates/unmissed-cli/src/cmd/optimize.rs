@@ -100,8 +100,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     let inputs = [Some(&args.scores), args.train.as_ref(), args.test.as_ref(), args.weighting.as_ref()];
     let inputs: Vec<&Path> = inputs.into_iter().flatten().map(AsRef::as_ref).collect();
-    args::check_output(&args.output, &inputs)?;
-    args.save_weighting.as_ref().map_or(Ok(()), |path| args::check_output(path, &inputs))?;
+    args::check_outputs(std::iter::once(&args.output).chain(&args.save_weighting), &inputs)?;
     let request = request(args)?;
     let scores = args.reading.scores(&args.scores, None, None, app)?;
     let train = args.train.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;

@@ -112,6 +112,15 @@ fn nothing_that_is_read_is_written_over() {
         format!("audit {test} --train train.txt --json train.txt"),
         format!("evaluate {test} --tally p.txt"),
         "mask train.txt --propensity power -o train.txt".to_owned(),
+        "train train.txt -o train.txt --tree".to_owned(),
+        "train train.txt -o m --tree --tree-out ./train.txt".to_owned(),
+        "train train.txt -o test.txt --tree --controlled test.txt --rate 1/2".to_owned(),
+        "train train.txt -o m --tree --tree-out test.txt --judged p.txt --judged-rows test.txt".to_owned(),
+        "train train.txt -o p.txt --tree given:p.txt".to_owned(),
+        "train train.txt -o p.txt --controlled test.txt --shown p.txt --rate 1/2".to_owned(),
+        "train train.txt -o test.txt --later test.txt".to_owned(),
+        "train train.txt -o test.txt --validation p.txt --validation-rate 1/2 --validation-shown test.txt --tune".to_owned(),
+        "train train.txt -o m --propensity table:p.txt --propensities-out p.txt".to_owned(),
     ] {
         let error = dir.run(&command).refused();
         assert!(error.contains("the output is also an input, which would be lost"), "{command}: {error}");
@@ -119,6 +128,14 @@ fn nothing_that_is_read_is_written_over() {
     assert_eq!((dir.read("test.txt"), dir.read("p.txt"), dir.read("train.txt")), before);
     let error = dir.run(&format!("audit {test} --labels-csv same.csv --rows-csv same.csv")).refused();
     assert!(error.contains("two outputs have this name"), "{error}");
+    for command in [
+        "train train.txt -o new --tree --tree-out ./new",
+        "train train.txt -o new --propensity jpv --propensities-out new",
+        "optimize scores.txt --metric macro-f@2 -o new --save-weighting new",
+    ] {
+        let error = dir.run(command).refused();
+        assert!(error.contains("two outputs have this name") && !dir.path("new").exists(), "{command}: {error}");
+    }
     let error = dir.run("crossfit --train train.txt -o none/oof.txt").refused();
     assert!(error.contains("the folder none does not exist"), "{error}");
 }

@@ -96,3 +96,64 @@ fn lines_rank_the_labels_of_new_rows() {
     dir.write("short.csv", b"label,a,b\n0,1,0\n");
     assert!(predict("--weighting short.csv").refused().starts_with("short.csv: "));
 }
+
+#[test]
+fn sizes_are_told_before_training_and_kept_to() {
+    let dir = Workdir::new();
+    dir.run("generate balls -o . --labels 30 --dim 5 --radius 0.3,0.7 --train-rows 1200 --test-rows 10 --seed 1").ok();
+    let told = dir.run("train train.txt -o t.safetensors --tree").stderr;
+    assert!(told.contains("judged by a tree on a part of the rows") && told.contains("judged by the first parts"), "{told}");
+    let refused = dir.run("train train.txt -o x.safetensors --tree --max-model-size 1B").stderr;
+    assert!(refused.contains("expected at most 1 B, found about "), "{refused}");
+}
+
+/// On Linux, unless it promises memory that it does not have, an allocation that fails would end the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn numbers_of_features_that_no_memory_holds_are_refused() {
+    if std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|how| how.trim() == "1") {
+        return;
+    }
+    let dir = Workdir::new();
+    dir.write("wide.txt", b"2 4000000000 2\n0 5:1\n1 7:1\n");
+    for options in ["--tree", ""] {
+        let refused = dir.run(&format!("train wide.txt -o m {options}")).refused();
+        assert!(refused.contains("the memory cannot hold the weights of 4000000000 features"), "{options}: {refused}");
+        assert_eq!(dir.files(), ["wide.txt"]);
+    }
+}
+
+#[test]
+fn assumed_and_raised_propensities_are_told() {
+    let dir = Workdir::with_data();
+    let trained = dir.run("train train.txt -o a.safetensors --tree --propensity constant:p=0.01").ok();
+    assert!(trained.contains("come from a curve") && trained.contains("--later"), "{trained}");
+    assert!(trained.contains(" labels are observed more often than their propensity allows"), "{trained}");
+    let trained = dir.run("train train.txt -o b.safetensors --tree --propensity table:known.csv").ok();
+    assert!(!trained.contains("come from a curve"), "{trained}");
+}
+
+#[test]
+fn trees_are_trained_on_later_labels() {
+    let dir = Workdir::with_data();
+    let trained = dir.run("train train.txt -o l.safetensors --tree --later train_late.txt").ok();
+    assert!(trained.contains("Trained on the later labels"), "{trained}");
+    dir.run("train train_late.txt -o same.safetensors --tree").ok();
+    dir.run("predict l.safetensors test.txt -o l.txt").ok();
+    dir.run("predict same.safetensors test.txt -o same.txt").ok();
+    assert_eq!(dir.read("l.txt"), dir.read("same.txt"));
+    let refused = |options: &str| dir.run(&format!("train train.txt -o x --tree --later train_late.txt {options}")).refused();
+    dir.write("rows.csv", b"row\n1\n2\n");
+    assert!(refused("--later-rows rows.csv").contains("trees take later labels of all rows"));
+    assert!(refused("--propensity jpv").contains("later labels take no propensities"));
+    assert!(refused("--controlled controlled.txt --rate 4/12").contains("later labels take no propensities"));
+}
+
+#[test]
+fn a_model_is_no_list_of_predictions() {
+    let dir = Workdir::with_data();
+    for model in ["tree.safetensors", "model.safetensors"] {
+        let refused = dir.run(&format!("evaluate --test test.txt --predictions {model} -k 1")).refused();
+        assert!(refused.contains("a model, not what it predicts") && refused.contains("unmissed predict"), "{refused}");
+    }
+}

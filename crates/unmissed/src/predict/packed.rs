@@ -33,6 +33,13 @@ pub(crate) struct Unpacked {
     counts: Vec<u8>,
     lanes: Vec<u8>,
     values: Vec<u16>,
+    /// Whether a weight is no number, or infinite.
+    overflows: bool,
+}
+
+/// The most bytes of a block of so many features and lanes, about.
+pub(crate) fn most_bytes(features: u64, lanes: u64) -> u64 {
+    HEAD as u64 + features * (3 * lanes + 3)
 }
 
 impl Unpacked {
@@ -41,6 +48,7 @@ impl Unpacked {
         let before = self.lanes.len();
         for (lane, weight) in weights.iter().enumerate() {
             let half = to_half(*weight);
+            self.overflows |= !weight.is_finite();
             if weight.abs() > least && from_half(half) != 0.0 {
                 self.push_entry(lane as u8, half);
             }
@@ -70,6 +78,9 @@ impl Unpacked {
 
     /// The bytes of the block.
     pub(crate) fn pack(&self) -> Result<Vec<u8>> {
+        if self.overflows {
+            return Err(overflow());
+        }
         // Differences take at most 5 bytes.
         if u32::try_from(self.lanes.len()).is_err() || u32::try_from(self.features.len().saturating_mul(5)).is_err() {
             return Err(Error::value("a block has too many weights").hint("drop small weights, or take fewer features"));
@@ -90,10 +101,20 @@ impl Unpacked {
             entry += u32::from(count);
             before = feature;
         }
-        let head = [self.features.len() as u32, entry].map(u32::to_le_bytes).concat();
-        let values: Vec<u8> = self.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        Ok([head, marks, differences, self.counts.clone(), self.lanes.clone(), values].concat())
+        let parts = [&marks, &differences, &self.counts, &self.lanes];
+        let mut bytes = Vec::with_capacity(HEAD + parts.iter().map(|part| part.len()).sum::<usize>() + 2 * self.values.len());
+        bytes.extend([self.features.len() as u32, entry].into_iter().flat_map(u32::to_le_bytes));
+        parts.into_iter().for_each(|part| bytes.extend_from_slice(part));
+        bytes.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
+        Ok(bytes)
     }
+}
+
+/// What weights are called that a file cannot hold and nothing can be predicted with.
+pub(crate) fn overflow() -> Error {
+    Error::value("the weights overflow")
+        .expected("features and costs of moderate size")
+        .hint("scale the features, or train with a smaller cost or a larger decay")
 }
 
 /// The bytes of a block, taken apart.
@@ -333,6 +354,15 @@ mod tests {
         }
         let empty = Unpacked::default().pack().unwrap();
         assert!(Packed::of(&empty).unwrap().check(0, 1));
+    }
+
+    #[test]
+    fn weights_that_are_no_numbers_are_not_packed() {
+        for weight in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut block = block();
+            block.push(80_000, &[1.0, weight], 0.5);
+            assert!(block.pack().unwrap_err().to_string().starts_with("the weights overflow"), "{weight}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! [`TreeRequest`]: which trees are trained, and how.
 
-use super::{NormalizeChoice, TrainControlled, TrainPropensity};
+use super::{NormalizeChoice, TrainControlled, TrainLater, TrainPropensity};
 use crate::error::{Error, Result, digits};
 use crate::spec::unknown;
 use crate::tree::TreeSpec;
@@ -33,6 +33,9 @@ pub struct TreeRequest {
     /// A controlled set, or judged pairs, on which probabilities are recalibrated where that is an improvement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controlled: Option<TrainControlled>,
+    /// Later labels of all training rows, which replace the observed ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later: Option<TrainLater>,
     /// What the loss of a row counts against the penalty `|w|^2 / 2` of a lane's weights, for rows of length 1.
     pub cost: f64,
     /// Passes of the solver over the rows of a node.
@@ -59,6 +62,7 @@ impl Default for TreeRequest {
             correction: TreeCorrection::Plugin,
             clip: None,
             controlled: None,
+            later: None,
             cost: 12.0,
             passes: 10,
             tolerance: 1e-2,
@@ -138,6 +142,9 @@ impl TreeRequest {
     /// The most trees of an ensemble.
     pub const MOST_TREES: usize = 100;
 
+    /// The largest cost. The solver computes in single precision, and far below this nothing is left of the penalty.
+    pub const MOST_COST: f64 = 1e12;
+
     /// From so many labels on, models are large.
     pub const MANY_LABELS: usize = 20_000;
 
@@ -159,8 +166,8 @@ impl TreeRequest {
             return Err(Error::value(format!("every tree of '{}' is the same", self.tree))
                 .hint("train one tree, or use 'kmeans' or 'random'"));
         }
-        if !(self.cost > 0.0 && self.cost.is_finite()) {
-            return out("cost", "a finite number above 0", self.cost);
+        if !(self.cost > 0.0 && self.cost <= TreeRequest::MOST_COST) {
+            return out("cost", &format!("a number above 0 and at most {:e}", TreeRequest::MOST_COST), self.cost);
         }
         if self.passes == 0 {
             return out("number of passes", "at least 1", 0.0);
@@ -177,6 +184,19 @@ impl TreeRequest {
         if self.propensity.is_some() && self.controlled.is_some() {
             return Err(Error::value("evidence says what is missing: a controlled set takes no propensities beside it")
                 .hint("leave the propensities out"));
+        }
+        match &self.later {
+            Some(_) if self.propensity.is_some() || self.controlled.is_some() => {
+                return Err(Error::value(
+                    "evidence says what is missing: later labels take no propensities and no controlled set beside them",
+                )
+                .hint("use one of them"));
+            }
+            Some(TrainLater { rows: Some(_), .. }) => {
+                return Err(Error::value("trees take later labels of all rows, not of some")
+                    .hint("the other rows would need row-dependent propensities, and trees are corrected by those of labels"));
+            }
+            _ => {}
         }
         if self.propensity.is_none() && (self.correction != TreeCorrection::Plugin || self.clip.is_some()) {
             return Err(Error::value("a correction of trees needs propensities")
@@ -203,6 +223,10 @@ mod tests {
             TreeRequest { trees: 2, tree: "huffman".parse().unwrap(), ..usual() },
             TreeRequest { cost: 0.0, ..usual() },
             TreeRequest { cost: f64::NAN, ..usual() },
+            TreeRequest { cost: 1e300, ..usual() },
+            TreeRequest { later: Some(TrainLater::default()), propensity: Some("jpv".parse().unwrap()), ..usual() },
+            TreeRequest { later: Some(TrainLater::default()), controlled: Some(TrainControlled::default()), ..usual() },
+            TreeRequest { later: Some(TrainLater { rows: Some("rows.csv".into()), ..TrainLater::default() }), ..usual() },
             TreeRequest { passes: 0, ..usual() },
             TreeRequest { tolerance: 1.0, ..usual() },
             TreeRequest { prune: Some(-1.0), ..usual() },

@@ -1,5 +1,7 @@
 //! [`CheckedTraining`]: settings that were checked against the data, with nothing left open.
 
+use super::fit::WIDTH;
+use super::lines::check_room;
 use super::plan::{Plan, check_decay, to_optimum};
 use super::sure_rows::LEVEL;
 use crate::data::{Dataset, Features, LabelStats};
@@ -74,6 +76,7 @@ impl<'a> CheckedTraining<'a> {
         if u32::try_from(features.cols()).is_err() || u32::try_from(labels).is_err() {
             return Err(Error::value("there are too many features or labels: ids have 32 bits"));
         }
+        check_room(features.cols(), labels.min(WIDTH))?;
         let lengths = [("propensities", propensities.as_ref().map(|p| p.len())), ("weights", weights.as_ref().map(|w| w.len()))];
         for (what, length) in lengths {
             if let Some(length) = length.filter(|length| *length != labels) {

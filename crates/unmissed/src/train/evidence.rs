@@ -106,6 +106,47 @@ impl<'a> SettledRows<'a> {
     }
 }
 
+/// Training data whose observed labels are replaced by later ones.
+pub(super) struct Replaced<'a> {
+    pub(super) data: Dataset<'a>,
+    pub(super) outcome: LaterOutcome,
+    /// Which rows have later labels, and of these the labels of both snapshots.
+    known: Vec<bool>,
+    early: Labels<'static>,
+    late: Labels<'static>,
+}
+
+impl LaterLabels<'_> {
+    /// Checks that the later labels are those of the rows, and puts them in place of the observed ones.
+    pub(super) fn replace<'d>(self, data: &Dataset<'d>) -> Result<Replaced<'d>> {
+        let LaterLabels { labels: later, rows } = self;
+        let observed = data.labels();
+        if (later.rows(), later.cols()) != (observed.rows(), observed.cols()) {
+            return Err(Error::value("the later labels are not those of the training rows")
+                .expected(format!("{} rows and {} labels", observed.rows(), observed.cols()))
+                .found(format!("{} and {}", later.rows(), later.cols()))
+                .hint("both must be of the same rows in the same order"));
+        }
+        let known: Vec<bool> = rows.map_or_else(|| vec![true; data.rows()], <[bool]>::to_vec);
+        let matched: Vec<usize> = (0..data.rows()).filter(|row| known.get(*row) == Some(&true)).collect();
+        if known.len() != data.rows() || matched.is_empty() {
+            return Err(Error::value("no training row has later labels").expected(format!("some of {} rows", data.rows())));
+        }
+        let (early, late) = (observed.select_rows(&matched), later.select_rows(&matched));
+        let both: usize =
+            (0..matched.len()).map(|row| late.row_ids(row).iter().filter(|label| early.row_ids(row).contains(label)).count()).sum();
+        let outcome = LaterOutcome {
+            rows: matched.len() as u64,
+            of: data.rows() as u64,
+            added: (late.nnz() - both) as u64,
+            withdrawn: (early.nnz() - both) as u64,
+        };
+        let ids = (0..data.rows()).map(|row| if known[row] { later.row_ids(row) } else { observed.row_ids(row) }.to_vec());
+        let data = Dataset::new(data.features().cloned(), Labels::from_ids(observed.cols() as u64, ids)?)?;
+        Ok(Replaced { data, outcome, known, early, late })
+    }
+}
+
 impl Trainer<'_> {
     /// Two models and the stack of them.
     pub(super) fn train_stack(&self, data: &Dataset<'_>) -> Result<(Model, Trained)> {
@@ -152,41 +193,19 @@ impl Trainer<'_> {
         data: &Dataset<'_>,
         go_on: impl FnOnce(&Trainer<'_>, &Dataset<'_>) -> Result<T>,
     ) -> Result<T> {
-        let Some(LaterLabels { labels: later, rows }) = self.later else {
-            return Err(Error::value("the request uses later labels that were not passed"));
-        };
-        let observed = data.labels();
-        if (later.rows(), later.cols()) != (observed.rows(), observed.cols()) {
-            return Err(Error::value("the later labels are not those of the training rows")
-                .expected(format!("{} rows and {} labels", observed.rows(), observed.cols()))
-                .found(format!("{} and {}", later.rows(), later.cols()))
-                .hint("both must be of the same rows in the same order"));
-        }
-        let known: Vec<bool> = rows.map_or_else(|| vec![true; data.rows()], <[bool]>::to_vec);
-        let matched: Vec<usize> = (0..data.rows()).filter(|row| known.get(*row) == Some(&true)).collect();
-        if known.len() != data.rows() || matched.is_empty() {
-            return Err(Error::value("no training row has later labels").expected(format!("some of {} rows", data.rows())));
-        }
-        let (early, late) = (observed.select_rows(&matched), later.select_rows(&matched));
-        let both: usize =
-            (0..matched.len()).map(|row| late.row_ids(row).iter().filter(|label| early.row_ids(row).contains(label)).count()).sum();
-        let outcome = LaterOutcome {
-            rows: matched.len() as u64,
-            of: data.rows() as u64,
-            added: (late.nnz() - both) as u64,
-            withdrawn: (early.nnz() - both) as u64,
-        };
-        let ids = (0..data.rows()).map(|row| if known[row] { later.row_ids(row) } else { observed.row_ids(row) }.to_vec());
-        let replaced = Dataset::new(data.features().cloned(), Labels::from_ids(observed.cols() as u64, ids)?)?;
+        let missing = || Error::value("the request uses later labels that were not passed");
+        let Replaced { data: replaced, outcome, known, early, late } = self.later.ok_or_else(missing)?.replace(data)?;
         let mut request = TrainRequest { later: None, ..self.request.clone() };
         let asked = Some(Box::new(self.request.clone()));
         let trainer = Trainer { later: None, later_outcome: Some(outcome), asked, ..self.clone() };
-        if matched.len() == data.rows() {
+        if outcome.rows == outcome.of {
             return go_on(&Trainer { request, ..trainer }, &replaced);
         }
         let fitted = RowFit::new(&early, &late, RowEvidence::Later)?.replicates(0, self.request.seed).run()?;
-        let pairs =
-            fitted.pair_propensities(observed, None, &[])?.with_origin("later labels, row-dependent").with_complete_rows(known);
+        let pairs = fitted
+            .pair_propensities(data.labels(), None, &[])?
+            .with_origin("later labels, row-dependent")
+            .with_complete_rows(known);
         if request.loss == LossChoice::Auto {
             request.loss = LossChoice::Named(super::plan::PLUGIN.to_owned());
         }

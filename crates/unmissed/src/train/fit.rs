@@ -8,7 +8,7 @@ use super::problem::{PairSource, Pairs, Problem};
 use super::rows::Rows;
 use super::{adam, dual, joint, newton};
 use crate::data::{Csr, Dataset, Labels, Rate};
-use crate::error::{Error, Result, megabytes};
+use crate::error::{Error, Result, byte_count};
 use crate::losses::{self, Loss};
 use crate::predict::{Block, Model};
 use crate::propensity::Propensities;
@@ -316,8 +316,8 @@ impl CheckedTraining<'_> {
         let blocks = memory / block.max(1);
         if blocks == 0 {
             return Err(Error::value("the memory limit is too small for one block of labels")
-                .expected(format!("at least {}", megabytes(block)))
-                .found(megabytes(memory)));
+                .expected(format!("at least {}", byte_count(block)))
+                .found(byte_count(memory)));
         }
         // As many as there are threads may start at any time, so more do not need a bound.
         Ok(if blocks as usize >= rayon::current_num_threads() { usize::MAX } else { blocks as usize })

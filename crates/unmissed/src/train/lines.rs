@@ -4,6 +4,7 @@
 //! the weights of a block are sums of lines; nothing here branches on a label.
 
 use super::batches::Batch;
+use crate::error::{Error, Result, byte_count};
 use crate::prefetch::prefetch;
 
 /// How many features ahead of the present one memory is asked for.
@@ -48,6 +49,20 @@ impl<const W: usize> Lines<W> {
     }
 }
 
+/// Rejects numbers of features that the memory has no lines for: a header may claim any, and an allocation that fails ends the process.
+pub(super) fn check_room(features: usize, columns: usize) -> Result<()> {
+    let bytes = features.saturating_mul(columns.max(1).next_multiple_of(16)).saturating_mul(size_of::<f32>());
+    let mut room: Vec<u8> = Vec::new();
+    let found = room.try_reserve_exact(bytes);
+    // Otherwise an allocation that nobody uses is left out.
+    std::hint::black_box(&mut room);
+    found.map_err(|_| {
+        Error::value(format!("the memory cannot hold the weights of {features} features"))
+            .expected(format!("room for {}", byte_count(bytes as u64)))
+            .hint("correct the number of features in the header, or number the features that occur without gaps")
+    })
+}
+
 /// Weights by feature, wherever they lie.
 pub(super) trait Weights<const W: usize> {
     /// The weights of a feature.
@@ -89,5 +104,19 @@ pub(super) fn add_gradients<const W: usize>(batch: &Batch, gradients: &[Line<W>]
             add(&mut sum, value, &gradients[place as usize]);
         }
         lines[feature as usize] = sum;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_features_than_memory_are_refused() {
+        assert!(check_room(1000, 40).is_ok());
+        for features in [usize::MAX, usize::MAX / 64 / 2] {
+            let error = check_room(features, 1).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("the memory cannot hold the weights of {features} features")), "{error}");
+        }
     }
 }

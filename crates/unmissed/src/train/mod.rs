@@ -59,4 +59,4 @@ pub use run::{Destination, Trained};
 pub use stack::{Stack, Stacked};
 pub use sure_rows::sure_rows;
 pub use trainer::Trainer;
-pub use tree::{TreeDestination, TreeTrained, TreeTrainer};
+pub use tree::{SizeEstimate, TreeDestination, TreeTrained, TreeTrainer};

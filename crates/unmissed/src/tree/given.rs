@@ -60,6 +60,14 @@ impl TreeBuilder for Given {
         }
     }
 
+    fn is_fixed(&self) -> bool {
+        true
+    }
+
+    fn arguments(&self, spec: &TreeSpec) -> String {
+        spec.file().map_or_else(String::new, |file| file.display().to_string())
+    }
+
     fn build(&self, spec: &TreeSpec, data: &TreeData<'_>) -> Result<Tree> {
         let file = spec.file().ok_or_else(|| Error::value("'given' names no file").expected("given:FILE"))?;
         read(file, data.label_rows.labels())

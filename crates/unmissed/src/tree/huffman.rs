@@ -57,6 +57,14 @@ impl TreeBuilder for Huffman {
         Ok(TreeSpec::of_sizes(&Huffman, Sizes { branch: whole(&spec, "branch", 2, 2)?, leaf: 1 }))
     }
 
+    fn is_fixed(&self) -> bool {
+        true
+    }
+
+    fn arguments(&self, spec: &TreeSpec) -> String {
+        format!("branch={}", spec.sizes().branch)
+    }
+
     fn build(&self, spec: &TreeSpec, data: &TreeData<'_>) -> Result<Tree> {
         let branch = spec.sizes().branch;
         let labels = data.label_rows.labels();

@@ -40,6 +40,14 @@ pub trait TreeBuilder: Named + Sealed + Sync {
     fn syntax(&self) -> &'static str;
     /// The spec with these arguments: what follows the colon, as written, since a file name may contain anything.
     fn parse(&self, arguments: Option<&str>) -> Result<TreeSpec>;
+    /// Whether every tree of a spec is the same, so that an ensemble of them makes no sense.
+    fn is_fixed(&self) -> bool {
+        false
+    }
+    /// The arguments of a spec, from which [`TreeBuilder::parse`] makes it again.
+    fn arguments(&self, spec: &TreeSpec) -> String {
+        format!("branch={},leaf={}", spec.sizes.branch, spec.sizes.leaf)
+    }
     /// Makes a tree.
     fn build(&self, spec: &TreeSpec, data: &TreeData<'_>) -> Result<Tree>;
 }
@@ -95,7 +103,7 @@ impl TreeSpec {
 
     /// Whether every tree by this spec is the same, so that an ensemble of them makes no sense.
     pub fn is_fixed(&self) -> bool {
-        ["huffman", "given"].contains(&self.builder.name())
+        self.builder.is_fixed()
     }
 
     /// Makes a tree.
@@ -127,12 +135,7 @@ impl PartialEq for TreeSpec {
 
 impl fmt::Display for TreeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.builder.name();
-        match (&self.file, name) {
-            (Some(file), _) => write!(f, "{name}:{}", file.display()),
-            (None, "huffman") => write!(f, "{name}:branch={}", self.sizes.branch),
-            (None, _) => write!(f, "{name}:branch={},leaf={}", self.sizes.branch, self.sizes.leaf),
-        }
+        write!(f, "{}:{}", self.builder.name(), self.builder.arguments(self))
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn whole(spec: &Spec, key: &str, least: usize, usual: usize) -> Resul
     let Some(number) = spec.number(key)? else { return Ok(usual) };
     if number.fract() != 0.0 || number < least as f64 || number > f64::from(u32::MAX) {
         return Err(Error::value(format!("'{spec}': {key} is out of range"))
-            .expected(format!("a whole number of at least {least}"))
+            .expected(format!("a whole number from {least} to {}", u32::MAX))
             .found(digits(number)));
     }
     Ok(number as usize)

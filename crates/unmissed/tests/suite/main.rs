@@ -56,6 +56,7 @@ mod training;
 mod training_study;
 mod tree_files;
 mod tree_recalibration;
+mod tree_runs;
 mod trees;
 mod tuning;
 mod weighting;

@@ -200,7 +200,7 @@ fn memory_and_size_are_bounded() {
     let to = |name: &str, max_size| TreeDestination { path: folder.path().join(name), resume: false, max_size };
     let trainer = TreeTrainer::new(request("kmeans:branch=30,leaf=30"));
     let told = AtomicU64::new(0);
-    let trained = trainer.train_to(&data, &to("free", None), &|bytes| told.store(bytes, Ordering::SeqCst)).unwrap();
+    let trained = trainer.train_to(&data, &to("free", None), &|size| told.store(size.bytes, Ordering::SeqCst)).unwrap();
     let size = std::fs::metadata(folder.path().join("free")).unwrap().len();
     assert_eq!(told.into_inner(), trained.estimated_size);
     let ratio = trained.estimated_size as f64 / size as f64;

@@ -133,6 +133,17 @@ fn beams_and_caps_end_searches_early_and_say_so() {
     let several = train(TreeRequest { trees: 3, ..request("random:branch=3,leaf=4") }, &data);
     let capped = several.predict(features, &options, TreeSearch { beam: None, max_nodes: Some(3) }).unwrap();
     assert!(capped.capped_rows > 200, "{}", capped.capped_rows);
+    // Whichever labels a beam finds, they have the mean of all trees, also where a tree did not find them.
+    let found = several.predict(features, &options, TreeSearch { beam: Some(1), max_nodes: None }).unwrap().scores;
+    let named = Labels::from_ids(80, (0..300).map(|row| found.row_ids(row).to_vec())).unwrap();
+    let means = several.score(features, &named).unwrap();
+    assert_ne!(found, several.predict(features, &options, TreeSearch::default()).unwrap().scores);
+    for row in 0..300 {
+        for (label, score) in found.row_ids(row).iter().zip(found.row(row).1) {
+            let place = means.row_ids(row).iter().position(|other| other == label).unwrap();
+            assert!((means.row(row).1[place] - score).abs() < 1e-6, "row {row}, label {label}");
+        }
+    }
     for broken in [TreeSearch { beam: Some(0), max_nodes: None }, TreeSearch { beam: None, max_nodes: Some(0) }] {
         assert!(model.predict(features, &options, broken).is_err());
     }
@@ -216,14 +227,15 @@ fn an_ensemble_is_the_mean_of_its_trees() {
 
 #[test]
 fn models_do_not_depend_on_threads_and_survive_files() {
-    let data = words(500, 80, 120, 9);
+    // As many rows as it takes for a tree to be tried before, and a penalty so strong that it says something.
+    let data = words(1_200, 80, 120, 9);
     let p = Propensities::new("known", (0..120).map(|label| 0.2 + 0.8 * uniform_at(1, label)).collect()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let trained = |threads: usize, propensities: Option<&Propensities>| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let path = folder.path().join(format!("{threads}.safetensors"));
         let model = pool.install(|| {
-            let trainer = TreeTrainer::new(TreeRequest { trees: 2, ..request("kmeans:branch=5,leaf=8") });
+            let trainer = TreeTrainer::new(TreeRequest { trees: 2, cost: 0.5, ..request("kmeans:branch=5,leaf=8") });
             let (model, about) = propensities.into_iter().fold(trainer, TreeTrainer::propensity).train(&data).unwrap();
             file::write_tree(&model, &about, &path).unwrap();
             model
@@ -237,7 +249,11 @@ fn models_do_not_depend_on_threads_and_survive_files() {
         for mmap in [true, false] {
             let (read, about) = file::read_tree(folder.path().join("4.safetensors"), mmap).unwrap();
             assert_eq!(read, one);
-            assert_eq!((about.rows, about.tree.unwrap().trees, about.propensity.is_some()), (Some(500), 2, propensities.is_some()));
+            assert_eq!(
+                (about.rows, about.tree.unwrap().trees, about.propensity.is_some()),
+                (Some(1_200), 2, propensities.is_some())
+            );
+            assert_ne!(about.logits_by_count, 0.0);
         }
     }
     let top = |model: &TreeModel, threads: usize| {
@@ -354,7 +370,13 @@ fn builders_have_their_pages() {
 fn builders_have_names_of_their_own() {
     for builder in TREE_BUILDERS {
         assert!(builder.syntax().starts_with(builder.name()) && !builder.summary().is_empty());
+        let spec = builder.parse(Some("x.csv").filter(|_| builder.syntax().ends_with("FILE"))).unwrap();
+        assert_eq!(spec.to_string().parse::<unmissed::tree::TreeSpec>().unwrap(), spec);
+        let fixed = TreeRequest { tree: spec, trees: 2, ..TreeRequest::default() }.check().is_err();
+        assert_eq!(fixed, builder.is_fixed(), "{}", builder.name());
     }
+    let wide = "kmeans:branch=1e18".parse::<unmissed::tree::TreeSpec>().unwrap_err().to_string();
+    assert!(wide.contains("expected a whole number from 2 to 4294967295"), "{wide}");
     for broken in
         ["oak", "kmeans:leaf=0", "kmeans:branch=1", "kmeans:leaf=1.5", "kmeans:depth=3", "huffman:leaf=3", "given", "given:"]
     {

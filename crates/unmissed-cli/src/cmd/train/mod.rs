@@ -7,7 +7,7 @@ mod tree;
 pub(super) use tree::summary_rows;
 
 use crate::app::{App, Outcome};
-use crate::args::{Reading, Seed, check_output};
+use crate::args::{Reading, Seed, check_outputs};
 use crate::cmd::evaluate::inputs::warn_of_weights;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -113,10 +113,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     // Names that do not exist and options that do not go together are reported before data are read.
     request.check()?;
     warn_of_weights(request.weights.as_ref(), request.propensity.is_some(), app);
-    let inputs: Vec<&Path> = std::iter::once(&args.data).chain(&args.tuning.validation).map(AsRef::as_ref).collect();
-    for output in std::iter::once(&args.output).chain(&args.propensities_out) {
-        check_output(output, &inputs)?;
-    }
+    check_outputs(std::iter::once(&args.output).chain(&args.propensities_out), &inputs(args))?;
 
     let data = args.reading.dataset(&args.data, app)?;
     if data.features().is_none() {
@@ -150,6 +147,17 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome<()> {
     }
     app.note(&format!("wrote {}", args.output.display()));
     app.emit(&present::document(&trained, shape(&data), start.elapsed())?)
+}
+
+/// All files that training may read. Numbers and names among the options are not files, so that no output can be one of them.
+fn inputs(args: &Args) -> Vec<&Path> {
+    let (evidence, tuning) = (&args.evidence, &args.tuning);
+    let data = [&evidence.controlled, &evidence.shown, &evidence.judged_rows, &evidence.later, &evidence.later_rows];
+    let held_out = [&tuning.validation, &tuning.validation_shown];
+    let tables = [&evidence.rate, &tuning.validation_rate, &args.weights].into_iter().flatten().map(String::as_str);
+    let specs = [&args.propensity, &args.trees.tree].into_iter().flatten().filter_map(|spec| spec.split_once(':'));
+    let paths = std::iter::once(&args.data).chain(data.into_iter().chain(held_out).flatten()).chain(&evidence.judged);
+    paths.map(PathBuf::as_path).chain(tables.chain(specs.map(|(_, file)| file)).map(Path::new)).collect()
 }
 
 /// A controlled set, or judged rows with their pairs.

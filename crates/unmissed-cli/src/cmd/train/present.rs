@@ -5,6 +5,8 @@ use crate::choice_table::choice_table;
 use serde_json::json;
 use std::time::Duration;
 use unmissed::cells;
+use unmissed::predict::About;
+use unmissed::predict::file::LaterOutcome;
 use unmissed::report::{Cell, Column, Document, Shown, Table};
 use unmissed::train::{Solver, StackTable, Trained, Tuning};
 
@@ -49,16 +51,9 @@ pub(super) fn document(trained: &Trained, shape: Shape, time: Duration) -> Outco
         document = document.table(compared(stack)).note(verdict(stack));
     }
     if let Some(later) = trained.outcome.later {
-        document = document.note(match later.rows == later.of {
-            true => format!("Trained on the later labels: {} were added, {} withdrawn.", later.added, later.withdrawn),
-            false => format!(
-                "Trained on the later labels of {} of {} rows ({} added, {} withdrawn); the others are corrected by row-dependent \
-                 propensities fitted to these.",
-                later.rows, later.of, later.added, later.withdrawn
-            ),
-        });
+        document = document.note(replaced(&later));
     }
-    if let Some(note) = assumed(trained) {
+    if let Some(note) = assumed(&trained.about) {
         document = document.note(note);
     }
     if trained.uncorrected {
@@ -177,9 +172,21 @@ pub(super) fn verdict(stack: &StackTable) -> String {
     }
 }
 
+/// What became of later labels.
+pub(super) fn replaced(later: &LaterOutcome) -> String {
+    match later.rows == later.of {
+        true => format!("Trained on the later labels: {} were added, {} withdrawn.", later.added, later.withdrawn),
+        false => format!(
+            "Trained on the later labels of {} of {} rows ({} added, {} withdrawn); the others are corrected by row-dependent \
+             propensities fitted to these.",
+            later.rows, later.of, later.added, later.withdrawn
+        ),
+    }
+}
+
 /// What to know about propensities that follow from constants which nobody measured on these data.
-fn assumed(trained: &Trained) -> Option<String> {
-    let origin = trained.about.propensity.as_ref()?;
+pub(super) fn assumed(about: &About) -> Option<String> {
+    let origin = about.propensity.as_ref()?;
     let curve = origin.curve()?;
     Some(format!(
         "The propensities ({}) come from a curve: unless its constants were fitted to a controlled set, they are assumed, and nothing about missing \

@@ -170,13 +170,18 @@ pub(super) fn request(args: &Args) -> Result<TrainRequest> {
             ..Validation::default()
         }),
         controlled: controlled(evidence),
-        later: evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() }),
+        later: later(evidence),
         raise: !evidence.keep_propensities,
         normalize: args.scaling.normalize,
         memory: args.memory.as_deref().map(byte_size).transpose()?,
         seed: args.seed.seed,
         ..default()
     })
+}
+
+/// The later labels that the options name.
+pub(super) fn later(evidence: &Evidence) -> Option<TrainLater> {
+    evidence.later.as_ref().map(|file| TrainLater { file: Some(file.clone()), rows: evidence.later_rows.clone() })
 }
 
 /// The controlled set that the options name; its rate is read with the data.

@@ -1,15 +1,16 @@
 //! `unmissed train --tree`: classifiers on the nodes of trees over labels.
 
-use super::present::{SHRUNKEN, compared, verdict};
-use super::request::controlled;
-use super::{Args, ControlledData};
+use super::present::{SHRUNKEN, assumed, compared, replaced, verdict};
+use super::request::{controlled, later};
+use super::{Args, ControlledData, inputs};
 use crate::app::{App, Outcome};
-use crate::args::check_output;
+use crate::args::check_outputs;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use unmissed::cells;
 use unmissed::data::Rate;
+use unmissed::error::byte_count;
 use unmissed::predict::{About, TreeSummary};
 use unmissed::report::{Cell, Document, Shown, Table};
 use unmissed::request::{TreeCorrection, TreeRequest, byte_size};
@@ -18,14 +19,12 @@ use unmissed::tree::given;
 use unmissed::{Error, Result};
 
 /// What options of other training mean nothing to trees.
-const ELSEWHERE: [&str; 22] = [
+const ELSEWHERE: [&str; 20] = [
     "loss",
     "weights",
     "joint",
     "starts",
     "propensities_out",
-    "later",
-    "later_rows",
     "keep_propensities",
     "solver",
     "learning_rate",
@@ -68,7 +67,8 @@ pub(super) struct Trees {
     #[arg(long, value_name = "N", requires = "tree", help = format!(
         "Passes of the solver over the rows of a node [default: {}]", default().passes))]
     passes: Option<usize>,
-    /// Stop if the model file would become larger than this: 300MB, 2GB. Its size is estimated after the first parts
+    /// Stop if the model file would become larger than this: 300MB, 2GB. Its size is estimated after the first parts, and known before
+    /// the file is written
     #[arg(long, value_name = "SIZE", requires = "tree")]
     max_model_size: Option<String>,
     /// Write the tree to this csv, which --tree given:FILE reads
@@ -86,6 +86,7 @@ fn request(args: &Args, spec: &str) -> Result<TreeRequest> {
         correction: trees.correction.unwrap_or_default(),
         clip: args.clip,
         controlled: controlled(&args.evidence),
+        later: later(&args.evidence),
         cost: trees.cost.unwrap_or(default().cost),
         passes: trees.passes.unwrap_or(default().passes),
         prune: args.prune.map(f64::from),
@@ -102,10 +103,7 @@ pub(super) fn run(args: &Args, spec: &str, app: &App) -> Outcome<()> {
     request.check()?;
     let memory = args.memory.as_deref().map(byte_size).transpose()?;
     let max_size = args.trees.max_model_size.as_deref().map(byte_size).transpose()?;
-    let inputs: Vec<_> = std::iter::once(args.data.as_path()).chain(request.tree.file()).collect();
-    for output in std::iter::once(&args.output).chain(&args.trees.tree_out) {
-        check_output(output, &inputs)?;
-    }
+    check_outputs(std::iter::once(&args.output).chain(&args.trees.tree_out), &inputs(args))?;
     if args.trees.tree_out.is_some() && request.trees > 1 {
         return Err(Error::value("--tree-out writes one tree").expected("--trees 1").found(request.trees.to_string()).into());
     }
@@ -120,9 +118,13 @@ pub(super) fn run(args: &Args, spec: &str, app: &App) -> Outcome<()> {
     let trainer = memory.into_iter().fold(TreeTrainer::new(request).progress(app.progress()), TreeTrainer::memory);
     let trainer = evidence.controlled.iter().fold(trainer, |trainer, set| trainer.controlled(set, evidence.shown()));
     let trainer = evidence.judged_rows.iter().fold(trainer, |trainer, rows| trainer.judged(rows, &evidence.known));
+    let later = args.evidence.later.as_ref().map(|path| args.reading.dataset(path, app)).transpose()?;
+    let trainer = later.iter().fold(trainer, |trainer, later| trainer.later(later.labels()));
     let to = TreeDestination { path: args.output.clone(), resume: args.resume, max_size };
-    let trained =
-        trainer.train_to(&data, &to, &|bytes| app.note(&format!("the model becomes about {:.1} MB", bytes as f64 / 1e6)))?;
+    let trained = trainer.train_to(&data, &to, &|size| {
+        let by = if size.from_parts { "the first parts" } else { "a tree on a part of the rows" };
+        app.note(&format!("the model becomes about {}, judged by {by}", byte_count(size.bytes)));
+    })?;
     app.note(&format!("wrote {}", args.output.display()));
     if let Some(path) = &args.trees.tree_out {
         given::write(&trained.model.trees()[0], path)?;
@@ -160,11 +162,15 @@ fn document(trained: &TreeTrained, size: u64, rows: usize, time: Duration) -> Ou
             ));
         }
     }
+    if let Some(later) = about.later {
+        document = document.note(replaced(&later));
+    }
+    document = assumed(about).into_iter().fold(document, Document::note);
     if let Some(table) = &about.recalibration {
         document = document.table(compared(table)).note(verdict(table));
     }
     let data = json!({
-        "rows": rows, "recalibration": about.recalibration, "logits_by_count": about.logits_by_count, "adjusted": about.adjusted, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
+        "rows": rows, "recalibration": about.recalibration, "logits_by_count": about.logits_by_count, "adjusted": about.adjusted, "later": about.later, "summary": summary, "request": about.tree, "propensity": about.propensity.as_ref().map(ToString::to_string),
         "file_bytes": size, "estimated_bytes": trained.estimated_size, "resumed": trained.resumed, "parts": trained.parts,
         "seconds": time.as_secs_f64(),
     });

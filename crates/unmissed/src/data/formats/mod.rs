@@ -168,6 +168,11 @@ fn unrecognised(formats: &[&dyn Format], head: &[u8], expected: Option<Expected<
     if head.starts_with(b"PAR1") {
         return without_parquet(Error::format("a Parquet file, which this build cannot read"));
     }
+    if is_model(head) {
+        let error =
+            Error::format("a model, not what it predicts").expected(if expected.is_some() { "predictions" } else { "data" });
+        return error.hint("run 'unmissed predict MODEL DATA -o FILE' first, and give its file");
+    }
     let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
     // Whoever sees two lines that would be right need not read about formats.
@@ -187,6 +192,12 @@ fn unrecognised(formats: &[&dyn Format], head: &[u8], expected: Option<Expected<
         .expected(format!("{what} whose first two lines are like {right}, or one of {}", names.join(", ")))
         .found(format!("the first line {}", crate::error::shown(first)))
         .hint(format!("name the format with {how} if you know it"))
+}
+
+/// Whether these are the first bytes of a model file: the length of a header, and the header, of which the first tensor may be seen alone.
+fn is_model(head: &[u8]) -> bool {
+    let header = head.split_first_chunk().map(|(length, header)| (u64::from_le_bytes(*length), header));
+    header.is_some_and(|(length, header)| length < 1 << 32 && header.starts_with(b"{\""))
 }
 
 /// Parquet is the one format that a build may lack: the error says how to get it.

@@ -37,6 +37,9 @@ pub struct About {
     /// What was changed about the propensities of a model on trees, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjusted: Option<AdjustedPropensities>,
+    /// How later labels took part in the training of a model on trees, when there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<LaterOutcome>,
     /// What training took and found. Files call it as their first version did.
     #[serde(rename = "settings")]
     pub outcome: Option<TrainOutcome>,
@@ -111,6 +114,7 @@ impl About {
             recalibration: None,
             logits_by_count: 0.0,
             adjusted: None,
+            later: None,
             outcome: None,
             label_counts: None,
         }
@@ -160,6 +164,7 @@ impl From<AboutOfVersion1> for About {
             recalibration: None,
             logits_by_count: 0.0,
             adjusted: None,
+            later: None,
             outcome,
             label_counts: None,
         }

@@ -96,8 +96,8 @@ fn checksum(version: u32, format: &str, about: &str, seals: &[Seal]) -> Result<S
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Starts a file: the header, after which the bytes of the tensors must follow in the order of their seals.
-pub(super) fn put_header(output: &mut Output, format: &str, about: &str, seals: &[Seal]) -> Result<()> {
+/// Starts a file: the header, after which the bytes of the tensors must follow in the order of their seals. Gives its length.
+pub(super) fn put_header(output: &mut Output, format: &str, about: &str, seals: &[Seal]) -> Result<usize> {
     let metadata = json!({
         "format": format, "version": VERSION.to_string(), "about": about,
         "checksum": checksum(VERSION, format, about, seals)?,
@@ -115,7 +115,8 @@ pub(super) fn put_header(output: &mut Output, format: &str, about: &str, seals: 
         return Err(Error::value("the model has too many blocks for a file").hint("make blocks of more labels"));
     }
     output.put(&(bytes.len() as u64).to_le_bytes())?;
-    output.put(&bytes)
+    output.put(&bytes)?;
+    Ok(size_of::<u64>() + bytes.len())
 }
 
 /// A file whose checksum fits; what is in [`PARTS`] is left to be checked.

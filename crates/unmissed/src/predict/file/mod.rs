@@ -59,5 +59,6 @@ pub use model::{read, read_source, write, write_half};
 pub use stack_table::{LaterOutcome, StackLine, StackTable};
 pub use store::{BlockNote, BlockStore, InputDigests, Manifest};
 pub use tree::{AnyModel, read_any, read_tree, read_tree_source, write_tree};
-pub(crate) use tree_store::{TreeManifest, TreeStore};
+pub(crate) use tree::{too_large, write_tree_within};
+pub(crate) use tree_store::{TreeManifest, TreeStore, Tried};
 pub use tuning::{Setting, Trial, Tuning};

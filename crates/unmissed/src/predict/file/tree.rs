@@ -25,7 +25,7 @@ use super::container::{Container, PARTS, Seal, Tensor, contradiction, format_of,
 use super::model::{Description, read_source};
 use super::tree_of_version_3;
 use crate::data::{Bytes, Output, Source};
-use crate::error::Result;
+use crate::error::{Error, Result, byte_count};
 use crate::predict::tree::arrays::Array;
 use crate::predict::tree::weights::{DIGEST, Weights};
 use crate::predict::{Model, Normalize, Recalibration, TreeModel};
@@ -49,6 +49,11 @@ pub enum AnyModel {
 
 /// Writes a model on trees. A name that ends in `.gz` or `.zst` is compressed.
 pub fn write_tree(model: &TreeModel, about: &About, path: impl AsRef<Path>) -> Result<()> {
+    write_tree_within(model, about, path, None)
+}
+
+/// The same if the file has at most so many bytes.
+pub(crate) fn write_tree_within(model: &TreeModel, about: &About, path: impl AsRef<Path>, max_size: Option<u64>) -> Result<()> {
     let weights = model.weights();
     let parts = TreeParts {
         features: model.features(),
@@ -61,7 +66,15 @@ pub fn write_tree(model: &TreeModel, about: &About, path: impl AsRef<Path>) -> R
         nonzeros: &weights.nonzeros,
         digests: &weights.digests,
     };
-    parts.write(about, path.as_ref(), |output| output.put(&weights.bytes))
+    parts.write(about, path.as_ref(), max_size, |output| output.put(&weights.bytes))
+}
+
+/// That a model has more bytes than its file may have.
+pub(crate) fn too_large(most: u64, found: String) -> Error {
+    Error::value("the model would become too large")
+        .expected(format!("at most {}", byte_count(most)))
+        .found(found)
+        .hint("drop larger weights (--prune), train fewer trees, or allow more; what is finished is kept for --resume")
 }
 
 /// All of a model but the bytes of its blocks.
@@ -78,8 +91,14 @@ pub(super) struct TreeParts<'a> {
 }
 
 impl TreeParts<'_> {
-    /// Writes a model whose blocks `put_blocks` writes.
-    pub(super) fn write(&self, about: &About, path: &Path, put_blocks: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+    /// Writes a model whose blocks `put_blocks` writes, if the file has at most so many bytes before it is compressed.
+    pub(super) fn write(
+        &self,
+        about: &About,
+        path: &Path,
+        max_size: Option<u64>,
+        put_blocks: impl FnOnce(&mut Output) -> Result<()>,
+    ) -> Result<()> {
         let trees = self.trees;
         let (features, labels, normalize) = (self.features, trees.first().map_or(0, Tree::labels), self.normalize);
         let description = Description { features, labels, normalize, about: about.clone() };
@@ -107,7 +126,11 @@ impl TreeParts<'_> {
         let mut seals: Vec<_> = tensors.iter().map(Tensor::seal).collect();
         seals.push(Seal::of_parts(self.starts.last().map_or(0, |end| *end as usize)));
         let mut output = Output::create(path)?;
-        put_header(&mut output, TREE_FORMAT, &json, &seals)?;
+        let header = put_header(&mut output, TREE_FORMAT, &json, &seals)?;
+        let size = (header + seals.iter().map(|seal| seal.bytes).sum::<usize>()) as u64;
+        if let Some(most) = max_size.filter(|most| size > *most) {
+            return Err(too_large(most, byte_count(size)));
+        }
         tensors.iter().try_for_each(|tensor| output.put(&tensor.bytes))?;
         put_blocks(&mut output)?;
         output.finish()

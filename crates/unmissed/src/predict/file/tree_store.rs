@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 /// What the metadata of these files call the format.
 const PART: &str = "unmissed-tree-part";
 
+/// The file of what the tried model said.
+const TRIED: &str = "tried";
+
 /// What a run trains, and on what: two runs can share their work when these agree.
 #[derive(Serialize)]
 pub(crate) struct TreeManifest<'a> {
@@ -36,6 +39,20 @@ pub(crate) struct TreeManifest<'a> {
     pub(crate) calibrate: bool,
     /// What tells the propensities apart.
     pub(crate) propensities: Option<String>,
+    /// What tells the tree apart that a file has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) given_tree: Option<String>,
+    /// How trees are divided into parts.
+    pub(crate) parts: u32,
+}
+
+/// What the tree said that was tried on a part of the rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tried {
+    /// What is added to logits for each doubling of the rows of a lane.
+    pub(crate) by_count: f64,
+    /// Bytes that the weights of one tree take on all rows, about.
+    pub(crate) bytes: f64,
 }
 
 /// A folder of finished work. See the module's page.
@@ -123,6 +140,26 @@ impl TreeStore {
         Container::open(bytes.as_ref(), PART).and_then(|container| show(&container)).map_err(|error| error.in_file(&path))
     }
 
+    /// Where the model lies that is tried on a part of the rows, and in the folder beside it what is finished of it.
+    pub(crate) fn tried_model(&self) -> PathBuf {
+        self.run.file("tried-model")
+    }
+
+    /// Keeps what the tried model said, and removes it.
+    pub(crate) fn put_tried(&self, tried: Tried) -> Result<()> {
+        self.put(TRIED, &[line("tried", Dtype::F64, &[tried.by_count, tried.bytes])])?;
+        // Should it resist, it goes with the folder.
+        drop(std::fs::remove_file(self.tried_model()));
+        Ok(())
+    }
+
+    /// What the tried model said, if that is known.
+    pub(crate) fn tried(&self) -> Option<Tried> {
+        let numbers: Vec<f64> = self.with(TRIED, |container| take(container, 0, "tried", Dtype::F64)).ok()?;
+        let &[by_count, bytes] = numbers.as_slice() else { return None };
+        Some(Tried { by_count, bytes })
+    }
+
     /// Where a model lies before it is recalibrated.
     pub(crate) fn plain_model(&self) -> PathBuf {
         self.run.file("plain-model")
@@ -133,11 +170,11 @@ impl TreeStore {
         self.run.remove()
     }
 
-    /// Makes the model out of parts of so many blocks and lanes each, which must all be there. The weights of one part at a time are in
-    /// memory.
+    /// Makes the model out of parts of so many blocks and lanes each, which must all be there, if it has at most so many bytes. The weights
+    /// of one part at a time are in memory.
     pub(crate) fn write(
         &self,
-        path: &Path,
+        (path, max_size): (&Path, Option<u64>),
         (features, normalize): (usize, Normalize),
         trees: &[Tree],
         inverse: Option<&[f64]>,
@@ -154,7 +191,9 @@ impl TreeStore {
         let (bias, nonzeros, digests) = (&all.bias, &all.nonzeros, &all.digests);
         let starts = &starts;
         let model = TreeParts { features, normalize, trees, inverse, recalibration: None, bias, starts, nonzeros, digests };
-        model.write(about, path, |output| parts.iter().enumerate().try_for_each(|numbered| output.put(&part(numbered)?.bytes)))
+        model.write(about, path, max_size, |output| {
+            parts.iter().enumerate().try_for_each(|numbered| output.put(&part(numbered)?.bytes))
+        })
     }
 }
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// Numbers that are owned, or lie in a mapped file.
 #[derive(Clone)]
 pub(crate) enum Array<T: Pod> {
-    /// In memory.
-    Owned(Vec<T>),
+    /// In memory, shared by copies.
+    Owned(Arc<Vec<T>>),
     /// In the bytes of a file; the range was checked to be made of whole numbers at their places.
     Mapped(Arc<Bytes>, Range<usize>, PhantomData<T>),
 }
@@ -23,7 +23,7 @@ impl<T: Pod> Array<T> {
         let part = &bytes.as_ref().as_ref()[range.clone()];
         Ok(match bytemuck::try_cast_slice::<u8, T>(part) {
             Ok(_) => Array::Mapped(bytes.clone(), range, PhantomData),
-            Err(_) => Array::Owned(bytemuck::pod_collect_to_vec(part)),
+            Err(_) => Array::from(bytemuck::pod_collect_to_vec::<u8, T>(part)),
         })
     }
 }
@@ -42,7 +42,7 @@ impl<T: Pod> Deref for Array<T> {
 
 impl<T: Pod> From<Vec<T>> for Array<T> {
     fn from(numbers: Vec<T>) -> Array<T> {
-        Array::Owned(numbers)
+        Array::Owned(Arc::new(numbers))
     }
 }
 

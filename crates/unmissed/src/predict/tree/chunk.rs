@@ -3,7 +3,7 @@
 use super::TreeModel;
 use super::weights::blocks_of;
 use crate::data::Features;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::losses::sigmoids;
 use crate::predict::packed::{Lookup, WIDTH};
 use std::ops::Range;
@@ -98,7 +98,7 @@ impl Work {
 
 impl TreeModel {
     /// Evaluates nodes of a tree on rows of a chunk, node by node: shows for each of them the conditional probabilities of the node's
-    /// lanes, from its first. Fails when the weights lie in a file that is damaged.
+    /// lanes, from its first. Fails when the weights lie in a file that is damaged, and when scores overflow.
     pub(super) fn evaluate(
         &self,
         tree: usize,
@@ -131,7 +131,11 @@ impl TreeModel {
                         view.add_searched(features, values, &mut sums);
                     }
                     let from = place * lanes.len() + block.start;
-                    put_sigmoids(&sums, &mut work.chances[from..from + block.len()]);
+                    if !put_sigmoids(&sums, &mut work.chances[from..from + block.len()]) {
+                        return Err(Error::value(format!("scores below node {node} of tree {tree} overflow"))
+                            .expected("features and weights of moderate size")
+                            .hint("scale the features"));
+                    }
                 }
             }
             for (wanted, chances) in group.iter().zip(work.chances.chunks_exact(lanes.len())) {
@@ -142,12 +146,14 @@ impl TreeModel {
     }
 }
 
-/// The probabilities of logits.
+/// The probabilities of logits; whether all of these are finite.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+avx2+bmi2", "x86_64+avx2+bmi2"))]
-fn put_sigmoids(logits: &[f32; WIDTH], chances: &mut [f32]) {
-    let mut all = [0.0; WIDTH];
+fn put_sigmoids(logits: &[f32; WIDTH], chances: &mut [f32]) -> bool {
+    let (mut all, mut finite) = ([0.0; WIDTH], true);
     for lane in 0..WIDTH {
         all[lane] = sigmoids(logits[lane]).0;
+        finite &= logits[lane].abs() < f32::INFINITY;
     }
     chances.copy_from_slice(&all[..chances.len()]);
+    finite
 }

@@ -6,7 +6,7 @@
 
 use super::arrays::Array;
 use crate::error::{Error, Result};
-use crate::predict::packed::{Packed, Unpacked, WIDTH};
+use crate::predict::packed::{Packed, Unpacked, WIDTH, overflow};
 use crate::tree::Tree;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -45,6 +45,9 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Adds a block.
     pub(crate) fn push(&mut self, bias: &[f32], weights: &Unpacked) -> Result<()> {
+        if !bias.iter().all(|bias| bias.is_finite()) {
+            return Err(overflow());
+        }
         let bytes = weights.pack()?;
         self.bias.extend_from_slice(bias);
         self.lengths.push(bytes.len() as u64);

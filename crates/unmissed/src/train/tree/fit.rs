@@ -3,9 +3,10 @@
 use super::node::{AllRows, NodeRows, Numbers};
 use super::parts::Part;
 use super::solve::{Settings, solve};
-use crate::error::{Error, Result, megabytes};
+use crate::error::{Error, Result, byte_count};
 use crate::predict::tree::weights::Blocks;
 use crate::progress::Progress;
+use crate::train::lines::check_room;
 use crate::tree::Tree;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -23,12 +24,20 @@ pub(super) struct Fit<'a> {
     pub(super) progress: &'a dyn Progress,
 }
 
-/// That the memory holds each of some parts: what is tried before them, on fewer rows, takes about as much.
-pub(super) fn check_memory(memory: Option<u64>, parts: &[Part], wanted: impl Iterator<Item = usize>) -> Result<()> {
+/// That the memory holds each of some parts, and the weights of the roots: what is tried before them, on fewer rows, takes about as much.
+pub(super) fn check_memory(
+    memory: Option<u64>,
+    all: &AllRows<'_>,
+    parts: &[Part],
+    wanted: impl Iterator<Item = usize>,
+) -> Result<()> {
+    // All features are those of the roots.
+    let widths = parts.iter().filter(|part| part.level == 0).flat_map(|part| &part.nodes).flat_map(|(_, blocks)| blocks);
+    check_room(all.features.cols(), widths.map(ExactSizeIterator::len).max().unwrap_or(0))?;
     match (memory, wanted.map(|part| parts[part].memory).max()) {
         (Some(memory), Some(most)) if most > memory => Err(Error::value("the memory does not hold one node")
-            .expected(format!("at least {}", megabytes(most)))
-            .found(megabytes(memory))),
+            .expected(format!("at least {}", byte_count(most)))
+            .found(byte_count(memory))),
         _ => Ok(()),
     }
 }

@@ -14,17 +14,18 @@ mod shift;
 mod size;
 mod solve;
 
-pub use run::{TreeDestination, TreeTrained};
+pub use run::{SizeEstimate, TreeDestination, TreeTrained};
 
 use crate::data::{Csr, Dataset, Features, KnownPair, LabelStats, Labels};
 use crate::error::{Error, Result};
-use crate::predict::file::TreeStore;
+use crate::predict::file::{LaterOutcome, TreeStore};
 use crate::predict::tree::weights::{Blocks, Weights};
 use crate::predict::{About, AdjustedPropensities, Normalize, TreeModel};
 use crate::progress::{Progress, Silent};
 use crate::propensity::Propensities;
 use crate::request::{NormalizeChoice, TrainPropensity, TreeCorrection, TreeRequest};
-use crate::train::evidence::{ControlledRows, SettledRows};
+use crate::train::evidence::{ControlledRows, LaterLabels, Replaced, SettledRows};
+use crate::train::lines::check_room;
 use crate::train::noisy::without_noise;
 use crate::train::stack::{Evidence, recalibrate};
 use crate::tree::{LabelRows, Tree, TreeData};
@@ -57,6 +58,9 @@ pub struct TreeTrainer<'a> {
     request: TreeRequest,
     propensities: Option<&'a Propensities>,
     controlled: Option<ControlledRows<'a>>,
+    later: Option<LaterLabels<'a>>,
+    /// What became of the later labels, once they are in place of the observed ones.
+    later_outcome: Option<LaterOutcome>,
     memory: Option<u64>,
     progress: &'a dyn Progress,
 }
@@ -64,7 +68,15 @@ pub struct TreeTrainer<'a> {
 impl<'a> TreeTrainer<'a> {
     /// Training as the request says.
     pub fn new(request: TreeRequest) -> TreeTrainer<'a> {
-        TreeTrainer { request, propensities: None, controlled: None, memory: None, progress: &Silent }
+        TreeTrainer {
+            request,
+            propensities: None,
+            controlled: None,
+            later: None,
+            later_outcome: None,
+            memory: None,
+            progress: &Silent,
+        }
     }
 
     /// The propensities of labels; if the request names a model, they are taken for its values.
@@ -93,6 +105,14 @@ impl<'a> TreeTrainer<'a> {
         self
     }
 
+    /// Later labels of all training rows, in the same order: they replace the observed ones.
+    #[must_use]
+    pub fn later(mut self, labels: &'a Labels<'a>) -> Self {
+        self.later = Some(LaterLabels { labels, rows: None });
+        self.request.later.get_or_insert_default();
+        self
+    }
+
     /// Where progress is shown.
     #[must_use]
     pub fn progress(mut self, progress: &'a dyn Progress) -> Self {
@@ -109,18 +129,29 @@ impl<'a> TreeTrainer<'a> {
 
     /// Trains a model in memory.
     pub fn train(&self, data: &Dataset<'_>) -> Result<(TreeModel, About)> {
-        self.train_in(self.memory, data)
+        if let Some(later) = self.later {
+            let replaced = later.replace(data)?;
+            return self.of_replaced(&replaced).train(&replaced.data);
+        }
+        self.train_in(self.memory, data, None)
     }
 
-    /// The same if so much memory holds what is largest; how much is done at a time follows from the trainer's own limit.
-    fn train_in(&self, memory: Option<u64>, data: &Dataset<'_>) -> Result<(TreeModel, About)> {
+    /// The trainer for data whose labels were replaced.
+    fn of_replaced(&self, replaced: &Replaced<'_>) -> TreeTrainer<'a> {
+        TreeTrainer { later: None, later_outcome: Some(replaced.outcome), ..self.clone() }
+    }
+
+    /// Trains in memory, if so much of it holds what is largest; how much is done at a time follows from the trainer's own limit. A tree
+    /// that is given needs not be read.
+    fn train_in(&self, memory: Option<u64>, data: &Dataset<'_>, given: Option<Tree>) -> Result<(TreeModel, About)> {
         let prepared = self.prepare(data)?;
-        let all = prepared.all();
-        let trees = self.grow(&all, None)?;
+        let all = prepared.all()?;
+        let given = self.given_tree(&all, given)?;
+        let trees = self.grow(&all, given.as_ref(), None)?;
         let parts = parts(&trees, &all);
         let finished = Mutex::new(vec![Blocks::default(); parts.len()]);
-        check_memory(memory, &parts, 0..parts.len())?;
-        let by_count = self.shift(data)?;
+        check_memory(memory, &all, &parts, 0..parts.len())?;
+        let by_count = self.tried(data, given.as_ref(), None)?.map_or(0.0, |tried| tried.by_count);
         let fit = self.fit(&all, &trees, &parts, by_count);
         self.progress.begin("training", lanes(&parts, |_| true));
         let wanted: Vec<usize> = (0..parts.len()).collect();
@@ -170,12 +201,16 @@ impl<'a> TreeTrainer<'a> {
             // What is missing is found before hours of training.
             SettledRows::new(self.controlled, request.controlled.as_ref())?;
         }
+        if request.later.is_some() && self.later_outcome.is_none() {
+            return Err(Error::value("the request uses later labels that were not passed"));
+        }
         let features = data.features().ok_or_else(|| {
             Error::value("there is nothing to train on").expected("features for each row").hint("labels alone make no model")
         })?;
         if data.rows() == 0 || data.labels().cols() == 0 {
             return Err(Error::value("there is nothing to train on").expected("at least one row and one label"));
         }
+        check_room(features.cols(), 1)?;
         let stats = LabelStats::of(data.labels());
         let counts = stats.dense_counts()?;
         let given = self.given_propensities(&stats)?;
@@ -190,6 +225,7 @@ impl<'a> TreeTrainer<'a> {
         about.propensity = propensities.map(|propensities| propensities.origin().clone());
         about.rows = Some(data.rows() as u64);
         about.adjusted = adjusted.flatten();
+        about.later = self.later_outcome;
         about.label_counts = Some(counts);
         let prune = request.prune.unwrap_or(TreeRequest::usual_prune(data.labels().cols()));
         about.tree = Some(TreeRequest { prune: Some(prune), ..request.clone() });
@@ -197,17 +233,30 @@ impl<'a> TreeTrainer<'a> {
         Ok(Prepared { features, label_rows, normalize, inverse, counted: request.correction == TreeCorrection::Count, about })
     }
 
-    /// Makes the trees, one after the other. Those that an earlier run made are taken from the store, and new ones are kept there.
-    fn grow(&self, all: &AllRows<'_>, store: Option<&TreeStore>) -> Result<Vec<Tree>> {
+    /// The tree of a file, unless it is known. It is read once: the file may be a pipe.
+    fn given_tree(&self, all: &AllRows<'_>, known: Option<Tree>) -> Result<Option<Tree>> {
+        match (known, self.request.tree.file()) {
+            (None, Some(_)) => self.make_tree(all, 0).map(Some),
+            (known, _) => Ok(known),
+        }
+    }
+
+    fn make_tree(&self, all: &AllRows<'_>, number: u8) -> Result<Tree> {
         let (features, label_rows, seed) = (all.features, all.label_rows, self.request.seed);
+        self.request.tree.build(&TreeData { features, label_rows, seed, number })
+    }
+
+    /// Makes the trees, one after the other. Those that an earlier run made are taken from the store, and new ones are kept there.
+    fn grow(&self, all: &AllRows<'_>, given: Option<&Tree>, store: Option<&TreeStore>) -> Result<Vec<Tree>> {
+        let labels = all.label_rows.labels();
         self.progress.begin("making trees", self.request.trees as u64);
         let mut trees = Vec::with_capacity(self.request.trees);
         for number in (0u8..).take(self.request.trees) {
-            let kept = store.and_then(|store| store.tree(number.into())).filter(|tree| tree.labels() == label_rows.labels());
+            let kept = store.and_then(|store| store.tree(number.into())).filter(|tree| tree.labels() == labels);
             let tree = match kept {
                 Some(tree) => tree,
                 None => {
-                    let tree = self.request.tree.build(&TreeData { features, label_rows, seed, number })?;
+                    let tree = given.cloned().map_or_else(|| self.make_tree(all, number), Ok)?;
                     store.map_or(Ok(()), |store| store.put_tree(number.into(), &tree))?;
                     tree
                 }
@@ -287,15 +336,18 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn all(&self) -> AllRows<'_> {
+    fn all(&self) -> Result<AllRows<'_>> {
         let features = &self.features;
-        let counts = self.inverse.as_ref().filter(|_| self.counted);
-        AllRows {
-            features,
-            squares: (0..features.rows()).map(|row| features.row(row).1.iter().map(|value| value * value).sum()).collect(),
-            label_rows: &self.label_rows,
-            counts: counts.map(|inverse| inverse.iter().map(|factor| *factor as f32).collect()),
+        let squares = (0..features.rows()).map(|row| features.row(row).1.iter().map(|value| value * value).sum());
+        let squares: Vec<f32> = squares.collect();
+        if let Some(row) = squares.iter().position(|square| !square.is_finite()) {
+            return Err(Error::value(format!("the features of row {row} overflow: their squares have no finite sum"))
+                .expected("features of moderate size")
+                .hint("scale the features, or divide rows by their norm (normalize l2)"));
         }
+        let counts = self.inverse.as_ref().filter(|_| self.counted);
+        let counts = counts.map(|inverse| inverse.iter().map(|factor| *factor as f32).collect());
+        Ok(AllRows { features, squares, label_rows: &self.label_rows, counts })
     }
 
     /// What probabilities are multiplied with.

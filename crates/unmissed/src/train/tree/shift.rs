@@ -5,9 +5,10 @@
 //! `b (log2(n + 1) - m)` is added to its logits, for some b, where `n` is how often labels below the lane were observed and m the mean of `log2(n + 1)`
 //! over these, and the b with the best precision at 1, 3 and 5 on rows that were left out is taken for all trees, if it is better than 0 by more than a standard error.
 
-use super::TreeTrainer;
-use crate::data::{Dataset, split_rows_for};
+use super::{TreeDestination, TreeTrainer};
+use crate::data::{Dataset, Features, split_rows_for};
 use crate::error::{Error, Result};
+use crate::predict::file::{TreeStore, Tried};
 use crate::predict::{PredictOptions, TreeModel, TreeSearch};
 use crate::request::{TreeCorrection, TreeRequest};
 use crate::rng::Purpose;
@@ -30,24 +31,38 @@ const MOST_TRAINED_ON: usize = 100_000;
 const BEAM: usize = 10;
 
 impl TreeTrainer<'_> {
-    /// What is added to logits for each doubling of the rows of a lane.
-    pub(super) fn shift(&self, data: &Dataset<'_>) -> Result<f64> {
+    /// Tries a tree: none when there is nothing to decide, or to decide it on. A run into a file keeps what was found, and the work on it, in
+    /// its store.
+    pub(super) fn tried(&self, data: &Dataset<'_>, given: Option<&Tree>, store: Option<&TreeStore>) -> Result<Option<Tried>> {
         let request = &self.request;
         // Shares of rows are not decided by precision.
-        if !request.calibrate || request.correction == TreeCorrection::Count {
-            return Ok(0.0);
+        if !request.calibrate || request.correction == TreeCorrection::Count || data.rows() < FEWEST_ROWS {
+            return Ok(None);
         }
-        if data.rows() < FEWEST_ROWS {
-            return Ok(0.0);
+        if let Some(tried) = store.and_then(TreeStore::tried) {
+            return Ok(Some(tried));
         }
         let (trained, looked_at) = split_rows_for(Purpose::TreeHoldout, data.rows(), LEFT_OUT, request.seed)?;
         let (trained, looked_at) = (spread(&trained, MOST_TRAINED_ON), spread(&looked_at, MOST_LOOKED_AT));
-        let plain = TreeRequest { trees: 1, propensity: None, clip: None, controlled: None, calibrate: false, ..request.clone() };
-        let trainer =
-            TreeTrainer { request: plain, propensities: None, controlled: None, memory: self.memory, progress: self.progress };
+        let plain = TreeRequest {
+            trees: 1,
+            propensity: None,
+            clip: None,
+            controlled: None,
+            later: None,
+            calibrate: false,
+            ..request.clone()
+        };
+        let trainer = TreeTrainer { memory: self.memory, progress: self.progress, ..TreeTrainer::new(plain) };
         let (part, others) = (data.select_rows(&trained), data.select_rows(&looked_at));
-        // It is smaller than what comes next, except that a node may have a few more rows.
-        let model = trainer.train_in(None, &part)?.0;
+        // It is smaller than what comes next, except that a node may have a few more rows: no memory is too little for it.
+        let model = match store {
+            Some(store) => {
+                let to = TreeDestination { path: store.tried_model(), resume: true, max_size: None };
+                trainer.train_parts(&part, &to, None, given.cloned(), &|_| {})?.model
+            }
+            None => trainer.train_in(None, &part, given.cloned())?.0,
+        };
         let counted = LabelRows::of(part.labels())?;
         let before = hits(&model, &others)?;
         let (mut best, mut most) = (0.0, 0.0);
@@ -62,8 +77,24 @@ impl TreeTrainer<'_> {
                 (best, most) = (by_count, mean);
             }
         }
-        Ok(best)
+        let bytes = model.summary().bytes as f64 * evidence(data) / evidence(&part);
+        let tried = Tried { by_count: best, bytes };
+        // Where it lies in a file, that can be removed.
+        drop(model);
+        store.map_or(Ok(()), |store| store.put_tried(tried))?;
+        Ok(Some(tried))
     }
+}
+
+/// What the number of weights grows with: the nonzero features of rows, for each of their labels.
+fn evidence(data: &Dataset<'_>) -> f64 {
+    let nonzeros = |row: usize| match data.features() {
+        Some(Features::Sparse(matrix)) => matrix.row_ids(row).len(),
+        Some(Features::Dense(matrix)) => matrix.cols(),
+        None => 0,
+    };
+    let sum: usize = (0..data.rows()).map(|row| nonzeros(row) * data.labels().row_ids(row).len()).sum();
+    sum.max(1) as f64
 }
 
 /// At most so many of some rows, spread over them.

@@ -43,6 +43,11 @@ pub(super) fn estimate(parts: &[Part], labels: usize, taken: &[(usize, u64)]) ->
             rate.map_or(0.0, |(bytes, evidence)| *bytes as f64 * part.evidence as f64 / (*evidence).max(1) as f64)
         })
         .sum();
+    with_shapes(weights, parts, labels)
+}
+
+/// Bytes of the file, from those of all weights.
+pub(super) fn with_shapes(weights: f64, parts: &[Part], labels: usize) -> u64 {
     let of_part = |part: &Part| PER_LANE * part.lanes() as u64 + PER_BLOCK * part.blocks() as u64;
     weights as u64 + PER_LABEL * labels as u64 + parts.iter().map(of_part).sum::<u64>()
 }
