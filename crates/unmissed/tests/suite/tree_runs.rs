@@ -102,7 +102,7 @@ fn trees_come_through_pipes() {
     let (send, finished) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let trainer = TreeTrainer::new(request(&format!("given:{}", pipe.display())));
-        send.send(trainer.train(&data).map(|(model, _)| model.trees()[0].clone()))
+        send.send(trainer.train(&data).map(|(model, _)| model.trees()[0].clone())).unwrap();
     });
     let tree = finished.recv_timeout(std::time::Duration::from_secs(120)).expect("training waits for a second tree");
     assert_eq!(tree.unwrap(), made.trees()[0]);

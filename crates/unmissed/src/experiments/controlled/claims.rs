@@ -3,8 +3,8 @@
 use super::estimates::VANILLA;
 use super::repeat::Line;
 use super::source::Source;
-use crate::experiments::{Outcome, Size};
 use crate::experiments::biased_data::mean_se;
+use crate::experiments::{Outcome, Size};
 
 /// Shrunken may be worse than the better of curve and direct by this share.
 const WORSE: f64 = 0.02;
