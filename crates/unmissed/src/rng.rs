@@ -69,6 +69,7 @@ pub(crate) enum Purpose {
     /// Which rows decide how the lanes of trees compare (stream 0).
     TreeHoldout = 46,
     /// Which judgements of an experiment are wrong, by row.
+    #[cfg(feature = "experiments")]
     JudgeErrors = 47,
 }
 
