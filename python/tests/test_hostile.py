@@ -306,8 +306,12 @@ def test_files_that_are_none(tmp_path, model):
     (tmp_path / "flipped").write_bytes(flipped)
     with pytest.raises(um.FormatError, match="flipped"):
         um.OneVsRest.load(tmp_path / "flipped")
-    for load in (um.OneVsRest.load, um.read, lambda path: um.propensities(None, f"table:{path}")):
-        with pytest.raises(IsADirectoryError, match=tmp_path.name):
+    for load, refused in (
+        (um.OneVsRest.load, IsADirectoryError),
+        (um.read, IsADirectoryError),
+        (lambda path: um.propensities(None, f"table:{path}"), ValueError),
+    ):
+        with pytest.raises(refused, match=f"{tmp_path.name}.* is a directory" if refused is ValueError else tmp_path.name):
             load(tmp_path)
         with pytest.raises(FileNotFoundError):
             load(tmp_path / "nothing")

@@ -60,7 +60,7 @@ impl PropensitySpec {
             PropensitySpec::Curve(phi) => {
                 let train = train.ok_or_else(|| {
                     Error::value(format!("'{self}' depends on training counts"))
-                        .hint("give the training labels (--train), or propensities of your own (table:FILE)")
+                        .hint("give the training labels (--train, in Python train=), or propensities of your own (table:FILE)")
                 })?;
                 let propensities = phi.propensities(train)?;
                 Ok(match preset_of(phi) {
