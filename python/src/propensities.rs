@@ -86,12 +86,13 @@ impl Given<'_> {
         if let Some((low, high)) = ends {
             let interval = |(low, high): (&f64, &f64)| (!low.is_nan()).then_some(Interval { low: *low, high: *high });
             let intervals: Vec<Option<Interval>> = low.iter().zip(high).map(interval).collect();
+            let source = |known: &Option<Interval>| if known.is_some() { ValueSource::Direct } else { ValueSource::Estimated };
+            let unnamed = intervals.iter().map(source).collect();
+            made = made.with_intervals(intervals)?;
             if sources.is_none() {
                 // As in tables: what has an interval and no source was most likely counted label by label.
-                let source = |known: &Option<Interval>| if known.is_some() { ValueSource::Direct } else { ValueSource::Estimated };
-                made = made.with_sources(intervals.iter().map(source).collect())?;
+                made = made.with_sources(unnamed)?;
             }
-            made = made.with_intervals(intervals)?;
         }
         if let Some(variances) = variances {
             made = made.with_inverse_variances(variances.to_vec())?;
