@@ -135,8 +135,14 @@ fn for_score(row: &Row, name: Option<&str>) -> Option<RowsNeeded> {
     Some(RowsNeeded { rows_of: "test", have: row.n, needed: Some(needed), sentence })
 }
 
+/// Nobody has more rows than this; an interval that is wide enough asks for any number.
+const MOST_ROWS: u64 = 1_000_000_000_000;
+
 /// Two digits are all that such a number is worth.
 fn count(rows: u64) -> String {
+    if rows > MOST_ROWS {
+        return format!("more than {}", count(MOST_ROWS));
+    }
     let digits = rows.checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(1));
     let rounded = rows.div_ceil(unit) * unit;
@@ -154,6 +160,11 @@ mod tests {
     #[test]
     fn numbers_of_rows_are_rounded_up_to_two_digits() {
         assert_eq!([7, 101, 1524, 123_456].map(count), ["7 rows", "110 rows", "1\u{202f}600 rows", "130\u{202f}000 rows"]);
+        let trillion = "1\u{202f}000\u{202f}000\u{202f}000\u{202f}000 rows";
+        assert_eq!(
+            [MOST_ROWS, MOST_ROWS + 1, u64::MAX].map(count),
+            [trillion.into(), format!("more than {trillion}"), format!("more than {trillion}")]
+        );
     }
 
     #[test]
