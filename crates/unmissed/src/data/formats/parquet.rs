@@ -215,6 +215,15 @@ mod tests {
         assert!(message.contains("at most 150000 bytes, found 163848"), "{message}");
     }
 
+    /// The reader asserts that there is none. That is caught, but whoever reads would see the panic.
+    #[test]
+    fn columns_with_a_negative_place_are_rejected() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/hostile/negative-place.parquet");
+        let file = bytes::Bytes::from(std::fs::read(path).unwrap());
+        let message = read_content(file, &"parquet".parse().unwrap(), &ReadOptions::default(), 1 << 20).err().unwrap().to_string();
+        assert!(message.contains("negative place or length"), "{message}");
+    }
+
     #[test]
     fn everything_comes_back() {
         let scores = Csr::from_arrays(5, vec![0, 2, 2, 4], vec![4, 0, 1, 2], vec![0.5f32, 0.0, -1.25, 1e-30]).unwrap();
