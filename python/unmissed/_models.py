@@ -113,7 +113,7 @@ class OneVsRest(Scoring, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prune : float, optional
         Weights of at most this size are dropped after training.
     half : bool, default False
-        Whether files of the model (`save`) have weights of half precision: smaller files, and differences that scores hardly show.
+        Whether files of the model (`save`) have weights of half precision: smaller files, and scores barely change.
     random_state : int, RandomState or None, default 0
         Seed of all random choices. The same int gives the same model, on any number of threads.
     n_jobs : int, optional
